@@ -1,0 +1,8 @@
+"""Reads gfx950 assembly text: programs, blocks, loops, regions, counts, occupancy, differences.
+
+Works on text alone, so any gfx950 assembly will do, whichever compiler printed it.
+"""
+
+from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
+
+__all__ = ["AssemblyError", "Instruction", "Program"]
