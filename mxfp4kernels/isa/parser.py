@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -20,7 +19,7 @@ from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_INSTRUCTION = re.compile(r"[ \t]*([a-z]\w*)(?:[ \t]+([^;]*?))?[ \t]*(?:;.*)?$", re.ASCII)
+_INSTRUCTION = re.compile(r"[ \t]*([a-z]\w*)(?:[ \t]+([^;]*))?(?:;.*)?$", re.ASCII)
 _LABEL = re.compile(r"[ \t]*(\"[^\"]+\"|[A-Za-z_.$][\w.$@]*):[ \t]*")
 _DIRECTIVE = re.compile(r"[ \t]*\.([A-Za-z_][\w.]*)[ \t]*(.*?)[ \t]*$", re.ASCII)
 _ASM_MARK = re.compile(r"[ \t]*[;#]+[ \t]*(?:(ASMSTART|APP)|ASMEND|NO_APP)\b")
@@ -55,7 +54,7 @@ _SYMBOL = re.compile(r"\(?[A-Za-z_.$][\w.$@]*\)?(?:[+-]\(?[\w.$@]+\)?)*", re.ASC
 _FUNCTION_OPERAND = re.compile(r"(?:hwreg|sendmsg|gpr_idx|max|lo|hi)\(.*\)", re.ASCII)
 _REGISTER_LIKE = re.compile(r"[vas]\d|[vas]\[")
 _WHOLE_TAIL = frozenset(("s_waitcnt", "s_sendmsg", "s_sendmsghalt"))
-_NEEDS_SCAN = re.compile(r"\(|\[[^\]]*,[ \t]|\[[^\]]*[ \t]")
+_NEEDS_SCAN = re.compile(r"\(|\[[^\]]*[ \t]")
 
 _BARE_MODIFIERS = frozenset(
     "offen idxen addr64 glc slc dlc nt sc0 sc1 scc lds tfe lwe gds clamp high done vm r128 a16 d16 "
@@ -67,6 +66,9 @@ _VALUE_MODIFIERS = frozenset(
     "row_newbcast row_share row_xmask row_mask bank_mask bound_ctrl fi dpp8 dst_sel dst_unused "
     "src0_sel src1_sel mul div omod scale_sel byte_sel matrix_a_fmt matrix_b_fmt".split()
 )
+
+
+Modifiers = tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -115,7 +117,7 @@ class _Reader:
     def _line(self, line: str) -> None:
         match = _INSTRUCTION.match(line)
         if match is not None and "//" not in line:
-            self._instruction(match[1], match[2] or "", line)
+            self._instruction(match[1], (match[2] or "").rstrip(), line)
             return
         start = line.lstrip()
         if not start or start[0] in ";#" or start.startswith("//"):
@@ -235,9 +237,9 @@ class _Reader:
                 function.name,
                 self.target,
                 tuple(function.instructions),
-                MappingProxyType(function.labels),
-                MappingProxyType(self.descriptors.get(function.name, {})),
-                MappingProxyType(entries.get(function.name, {})),
+                dict(function.labels),
+                dict(self.descriptors.get(function.name, {})),
+                entries.get(function.name, {}),
             )
             for function in self.functions
             if self.bare or function.name in self.kernel_names
@@ -266,7 +268,6 @@ def _is_scalar_only_operand(text: str) -> bool:
     return _SYMBOL.fullmatch(text) is not None and _REGISTER_LIKE.match(text) is None
 
 
-@lru_cache(maxsize=1 << 14)
 def _modifier(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     known = _VALUE_MODIFIERS if colon else _BARE_MODIFIERS
@@ -275,9 +276,12 @@ def _modifier(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _split_tail(
-    opcode: str, tail: str
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+@lru_cache(maxsize=1 << 14)
+def _modifiers(text: str) -> Modifiers:
+    return tuple(map(_modifier, _split_outside_brackets(text, " \t")))
+
+
+def _split_tail(opcode: str, tail: str) -> tuple[tuple[str, ...], Modifiers]:
     """Operands and modifiers of what follows the opcode.
 
     Raises:
@@ -287,21 +291,25 @@ def _split_tail(
         return (), ()
     if opcode in _WHOLE_TAIL:
         return (tail,), ()
-    operands = _commas(tail) if _NEEDS_SCAN.search(tail) else tail.split(", ")
-    if "," in operands[-1] or "," in operands[0]:
-        operands = _commas(tail)
-    last = operands[-1]
-    modifiers: tuple[tuple[str, str], ...] = ()
-    if " " in last or "\t" in last or len(operands) == 1:
-        words = _words(last)
-        if len(operands) == 1 and _is_modifier(words[0]):
-            return (), tuple(map(_modifier, words))
-        operands[-1] = words[0]
-        modifiers = tuple(map(_modifier, words[1:]))
+    if _NEEDS_SCAN.search(tail) is None:
+        # What compilers print: ", " between operands, blanks before modifiers, nowhere else.
+        operands = tail.split(", ")
+        operands[-1], _, rest = operands[-1].partition(" ")
+        if all(map(_is_operand, operands)):
+            return tuple(operands), _modifiers(rest)
+    return _split_tail_slowly(opcode, tail)
+
+
+def _split_tail_slowly(opcode: str, tail: str) -> tuple[tuple[str, ...], Modifiers]:
+    *operands, last = _split_outside_brackets(tail, ",")
+    first, *rest = _split_outside_brackets(last, " \t") or [""]
+    if not operands and _is_modifier(first):
+        return (), _modifiers(tail)
+    operands.append(first)
     for operand in operands:
         if not _is_operand(operand):
             _check_symbol(opcode, operand)
-    return tuple(operands), modifiers
+    return tuple(operands), tuple(map(_modifier, rest))
 
 
 def _check_symbol(opcode: str, operand: str) -> None:
@@ -316,16 +324,6 @@ def _is_modifier(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _commas(text: str) -> list[str]:
-    return _split_outside_brackets(text, ",")
-
-
-def _words(text: str) -> list[str]:
-    if "[" in text or "(" in text:
-        return _split_outside_brackets(text, " \t")
-    return text.split()
 
 
 def _split_outside_brackets(text: str, separators: str) -> list[str]:
