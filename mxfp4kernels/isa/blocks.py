@@ -204,9 +204,7 @@ def _dominators(
     return tuple(immediate)
 
 
-def _common(
-    first: int, second: int, immediate: list[int | None], position: dict[int, int]
-) -> int:
+def _common(first: int, second: int, immediate: list[int | None], position: dict[int, int]) -> int:
     while first != second:
         while position[first] > position[second]:
             first = immediate[first] or 0

@@ -65,9 +65,7 @@ _VALU_OPERATIONS = (
     "|div_fixup_legacy|trig_preop|cubeid|cubesc|cubetc|cubema|sat_pk|prng|cndmask|mov|swap"
     "|screen_partition_4se|pack"
 )
-_PACKED = (
-    "add|sub|mul|mul_lo|fma|fmac|mad|min|max|minimum3|maximum3|lshlrev|lshrrev|ashrrev|mov"
-)
+_PACKED = "add|sub|mul|mul_lo|fma|fmac|mad|min|max|minimum3|maximum3|lshlrev|lshrrev|ashrrev|mov"
 _SALU_OPERATIONS = (
     "add|sub|addc|subb|addk|mul|mul_hi|mulk|abs|absdiff|min|max|cselect|cmov|cmovk|mov|movk"
     "|and|or|xor|nand|nor|xnor|not|andn1|andn2|orn1|orn2|lshl|lshr|ashr|bfm|bfe|brev|bcnt0|bcnt1"
@@ -123,7 +121,11 @@ _RULES: tuple[tuple[str, InstructionClass, str], ...] = (
     (rf"(?:global|scratch)_load_lds_{_WIDTH}", InstructionClass.VMEM, "load_to_lds"),
     (rf"(?:t?buffer|global|flat|scratch)_load_{_WIDTH}", InstructionClass.VMEM, "load"),
     (rf"(?:t?buffer|global|flat|scratch)_store_{_WIDTH}", InstructionClass.VMEM, "store"),
-    (r"(?:buffer|global|flat)_atomic_(?:pk_)?[a-z]+(?:_x2|_f32|_f64|_f16|_bf16)?", InstructionClass.VMEM, "atomic"),
+    (
+        r"(?:buffer|global|flat)_atomic_(?:pk_)?[a-z]+(?:_x2|_f32|_f64|_f16|_bf16)?",
+        InstructionClass.VMEM,
+        "atomic",
+    ),
     (r"buffer_(?:wbl2|inv)", InstructionClass.VMEM, "cache"),
     (r"ds_(?:bpermute|permute|swizzle)_b32", InstructionClass.LDS, "cross_lane"),
     (r"ds_read\w*", InstructionClass.LDS, "read"),
@@ -178,7 +180,11 @@ def kind_of(instruction: Instruction) -> Kind:
             instruction.line,
             instruction.text,
         )
-    if kind.part == "load" and kind.of is InstructionClass.VMEM and ("lds", "") in instruction.modifiers:
+    if (
+        kind.part == "load"
+        and kind.of is InstructionClass.VMEM
+        and ("lds", "") in instruction.modifiers
+    ):
         return _LOAD_TO_LDS
     return kind
 
