@@ -1,0 +1,277 @@
+"""MoE shapes, the kernel variants, and which variant runs at which number of tokens.
+
+Nothing here needs FlyDSL or torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+TILE_N = 256
+"""Columns of one output tile (BN); the same for both kernels."""
+TILE_K = 256
+"""Elements along K in one K tile (BK); the same for both kernels."""
+BLOCK_THREADS = 256
+"""Threads of a workgroup: four waves of 64 lanes."""
+BUFFER_LIMIT = 2**32
+"""A buffer descriptor carries a 32-bit size in bytes, and offsets into it are 32 bits wide."""
+
+
+class ShapeError(ValueError):
+    """A shape, or a shape and variant together, that the kernels do not support."""
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """A MoE layer on one device, as the two kernels see it.
+
+    Args:
+        experts: number of experts whose weights are on the device (NE), shared ones included.
+        hidden: hidden size H; gemm1's K and gemm2's N.
+        inter: intermediate size I per shard; gemm2's K. gemm1 makes 2*I columns.
+        topk: experts per token, shared ones included.
+        inter_real: the part of ``inter`` that holds data when weights are padded to a multiple of
+            256; gemm2 neither loads nor multiplies the 128-wide halves beyond it. ``None`` means all.
+
+    Raises:
+        ShapeError: a size that no variant of either kernel could run.
+    """
+
+    experts: int
+    hidden: int
+    inter: int
+    topk: int
+    inter_real: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("experts", "hidden", "inter", "topk"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ShapeError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if self.topk > self.experts:
+            raise ShapeError(
+                f"topk must be at most experts, got topk={self.topk} with experts={self.experts}"
+            )
+        if self.inter_real is not None and not 0 < self.inter_real <= self.inter:
+            raise ShapeError(
+                f"inter_real must lie in 1..inter={self.inter}, got {self.inter_real}; "
+                "leave it out when the weights are not padded"
+            )
+
+    def __str__(self) -> str:
+        text = f"{self.experts}x{self.hidden}x{self.inter}x{self.topk}"
+        return text if self.inter_real is None else f"{text}r{self.inter_real}"
+
+    @property
+    def inter_used(self) -> int:
+        """Elements along gemm2's K that hold data."""
+        return self.inter if self.inter_real is None else self.inter_real
+
+
+_SHAPE_TEXT = re.compile(r"(\d+)x(\d+)x(\d+)x(\d+)(?:r(\d+))?")
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "kimi-k2.5-tp4": Shape(385, 7168, 512, 9),
+        "kimi-k2.5-tp8": Shape(385, 7168, 256, 9),
+        "kimi-k2.5-routed": Shape(384, 7168, 512, 8),
+        "deepseek-v3-tp4": Shape(257, 7168, 512, 9),
+        "deepseek-v3-tp8": Shape(257, 7168, 256, 9),
+        "deepseek-v3-ep8": Shape(32, 7168, 2048, 8),
+    }
+)
+"""Named shapes. Kimi-K2.5 at TP=4 (384 routed experts and one shared) is the reference shape."""
+
+REFERENCE_SHAPE = SHAPES["kimi-k2.5-tp4"]
+
+
+def parse_shape(text: str) -> Shape:
+    """A preset's name, or ``EXPERTSxHIDDENxINTERxTOPK`` with an optional ``rINTER_REAL``.
+
+    Raises:
+        ShapeError: the text is neither, or names an impossible shape.
+    """
+    if text in SHAPES:
+        return SHAPES[text]
+    match = _SHAPE_TEXT.fullmatch(text)
+    if match is None:
+        raise ShapeError(
+            f"unknown shape {text!r}; give EXPERTSxHIDDENxINTERxTOPK such as 385x7168x512x9, "
+            f"or one of {', '.join(SHAPES)}"
+        )
+    experts, hidden, inter, topk, real = match.groups()
+    return Shape(
+        int(experts), int(hidden), int(inter), int(topk), None if real is None else int(real)
+    )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One instance family of a kernel: the block height, the data path and the epilogue.
+
+    ``epilogue`` is ``silu_mxfp4`` for gemm1 and ``atomic``, ``nonatomic``, ``mxfp4`` or
+    ``cshuffle`` for gemm2. ``persistent`` kernels stride over their tiles by the grid size.
+    """
+
+    kernel: str
+    name: str
+    block_m: int
+    epilogue: str
+    inline_quant: bool = False
+    nontemporal_weights: bool = False
+    persistent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kernel}/{self.name}"
+
+
+def _gemm1(name: str, block_m: int, **options: bool) -> Variant:
+    return Variant("gemm1", name, block_m, "silu_mxfp4", **options)
+
+
+def _gemm2(name: str, block_m: int, epilogue: str, **options: bool) -> Variant:
+    return Variant("gemm2", name, block_m, epilogue, **options)
+
+
+VARIANTS: tuple[Variant, ...] = (
+    _gemm1("bm16_iq", 16, inline_quant=True, nontemporal_weights=True),
+    _gemm1("bm32_nt", 32, nontemporal_weights=True),
+    _gemm1("bm32_cached", 32),
+    _gemm1("bm64", 64),
+    _gemm1("bm128", 128),
+    _gemm2("bm16_atomic", 16, "atomic"),
+    _gemm2("bm16_atomic_nt", 16, "atomic", nontemporal_weights=True),
+    _gemm2("bm32_atomic", 32, "atomic"),
+    _gemm2("bm32_atomic_nt", 32, "atomic", nontemporal_weights=True),
+    _gemm2("bm64_atomic", 64, "atomic"),
+    _gemm2("bm64_atomic_nt", 64, "atomic", nontemporal_weights=True),
+    _gemm2("bm32_cshuffle", 32, "cshuffle"),
+    _gemm2("bm64_cshuffle", 64, "cshuffle"),
+    _gemm2("bm128_cshuffle", 128, "cshuffle"),
+    _gemm2("bm128_nonatomic", 128, "nonatomic", persistent=True),
+    _gemm2("bm128_mxfp4", 128, "mxfp4", persistent=True),
+)
+"""Every variant, gemm1 first, in the order in which tables list them."""
+
+KERNELS = ("gemm1", "gemm2")
+
+
+def variants_of(kernel: str) -> tuple[Variant, ...]:
+    """The variants of ``gemm1`` or ``gemm2``.
+
+    Raises:
+        ValueError: no such kernel.
+    """
+    if kernel not in KERNELS:
+        raise ValueError(f"unknown kernel {kernel!r}; choose {' or '.join(KERNELS)}")
+    return tuple(variant for variant in VARIANTS if variant.kernel == kernel)
+
+
+def find_variant(kernel: str, name: str) -> Variant:
+    """The variant of that name.
+
+    Raises:
+        ValueError: no such kernel, or no such variant of it.
+    """
+    known = variants_of(kernel)
+    for variant in known:
+        if variant.name == name:
+            return variant
+    raise ValueError(
+        f"{kernel} has no variant {name!r}; choose one of {', '.join(v.name for v in known)}"
+    )
+
+
+def weight_bytes(kernel: str, shape: Shape) -> int:
+    """Bytes of all experts' packed FP4 weights that the kernel reads through one descriptor."""
+    rows = 2 * shape.inter if kernel == "gemm1" else shape.hidden
+    depth = shape.hidden if kernel == "gemm1" else shape.inter
+    return shape.experts * rows * depth // 2
+
+
+def check(variant: Variant, shape: Shape) -> None:
+    """Refuse a shape that this variant cannot run.
+
+    Raises:
+        ShapeError: naming the argument, its value, the limit and the way out.
+    """
+    if shape.hidden % TILE_K:
+        raise ShapeError(
+            f"{variant.kernel} needs hidden % {TILE_K} == 0, got hidden={shape.hidden}; "
+            f"pad the hidden size to {-(-shape.hidden // TILE_K) * TILE_K}"
+        )
+    if variant.kernel == "gemm1":
+        if shape.inter % 128:
+            raise ShapeError(
+                f"gemm1 needs inter % 128 == 0 (2*inter is a whole number of {TILE_N}-column "
+                f"tiles), got inter={shape.inter}; pad the weights to "
+                f"inter={-(-shape.inter // 128) * 128}"
+            )
+    else:
+        if shape.inter % TILE_K:
+            padded = -(-shape.inter // TILE_K) * TILE_K
+            raise ShapeError(
+                f"gemm2 needs inter % {TILE_K} == 0, got inter={shape.inter}; pass "
+                f"inter_real={shape.inter} with weights padded to inter={padded}"
+            )
+        if shape.inter_used % 128:
+            raise ShapeError(
+                f"gemm2 needs inter_real % 128 == 0 (it skips whole 128-wide halves of a K tile), "
+                f"got inter_real={shape.inter_real}; use "
+                f"inter_real={-(-shape.inter_used // 128) * 128}"
+            )
+    size = weight_bytes(variant.kernel, shape)
+    if size >= BUFFER_LIMIT:
+        name = "w1" if variant.kernel == "gemm1" else "w2"
+        raise ShapeError(
+            f"{variant.kernel} reads {name} through one buffer descriptor of less than "
+            f"{BUFFER_LIMIT} bytes, got {size} bytes for shape {shape}; "
+            "use fewer experts per device"
+        )
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """The pair of variants that runs for ``tokens`` up to ``max_tokens``."""
+
+    max_tokens: int | None
+    gemm1: str
+    gemm2: str
+
+
+KIMI_DISPATCH: tuple[Dispatch, ...] = (
+    Dispatch(128, "bm16_iq", "bm16_atomic_nt"),
+    Dispatch(512, "bm32_nt", "bm32_atomic_nt"),
+    Dispatch(2048, "bm32_cached", "bm32_atomic"),
+    Dispatch(4096, "bm128", "bm128_nonatomic"),
+    Dispatch(None, "bm128", "bm128_nonatomic"),
+)
+"""Which variants the published tuning for Kimi-K2.5 TP4 runs, by number of tokens.
+
+The tuning has an entry at each power of two from 4 to 16384; a number in between takes the next
+entry up. From 8192 tokens on ``bm128_mxfp4`` may stand in for ``bm128_nonatomic``: it is lossy and
+an opt-in (``lossy_gemm2`` of :func:`dispatch`).
+Source: ROCm/aiter PR #3828, commit b242ba66a6.
+"""
+
+
+def dispatch(kernel: str, tokens: int, *, lossy_gemm2: bool = False) -> Variant:
+    """The variant that the published Kimi tuning runs for this many tokens.
+
+    Raises:
+        ValueError: unknown kernel, or ``tokens`` below 1.
+    """
+    if tokens < 1:
+        raise ValueError(f"tokens must be at least 1, got {tokens}")
+    if kernel not in KERNELS:
+        raise ValueError(f"unknown kernel {kernel!r}; choose {' or '.join(KERNELS)}")
+    row = next(
+        row for row in KIMI_DISPATCH if row.max_tokens is None or tokens <= row.max_tokens
+    )
+    name = row.gemm1 if kernel == "gemm1" else row.gemm2
+    if kernel == "gemm2" and lossy_gemm2 and row.max_tokens is None:
+        name = "bm128_mxfp4"
+    return find_variant(kernel, name)
