@@ -1,8 +1,8 @@
 """Basic blocks, the control-flow graph, and its natural loops.
 
-A back edge is an edge whose target dominates its source; the natural loop of a header is every block
-that reaches one of its back edges without passing the header. Dominators by the iterative scheme of
-Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+A back edge is an edge whose target dominates its source; the natural loop of a header is every
+block that reaches one of its back edges without passing the header. Dominators by the iterative
+scheme of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 """
 
 from __future__ import annotations

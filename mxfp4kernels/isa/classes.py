@@ -13,14 +13,14 @@ or guessed would be worse than none.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
+from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
 from mxfp4kernels.isa.program import AssemblyError, Instruction
 
 
-class InstructionClass(StrEnum):
+class InstructionClass(str, Enum):
     """The class of an instruction; the order is that of the columns of a count."""
 
     MFMA = "MFMA"
@@ -36,6 +36,9 @@ class InstructionClass(StrEnum):
     NOP = "NOP"
     BRANCH = "BRANCH"
     OTHER = "OTHER"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Kind(NamedTuple):
@@ -142,6 +145,7 @@ _RULES: tuple[tuple[str, InstructionClass, str], ...] = (
 )
 _PATTERN = re.compile("|".join(f"({pattern})" for pattern, _, _ in _RULES), re.ASCII)
 _KINDS = tuple(Kind(of, part) for _, of, part in _RULES)
+_VMEM_LOAD = Kind(InstructionClass.VMEM, "load")
 _LOAD_TO_LDS = Kind(InstructionClass.VMEM, "load_to_lds")
 _DPP_MOVE = Kind(InstructionClass.VALU, "cross_lane")
 
@@ -180,13 +184,8 @@ def kind_of(instruction: Instruction) -> Kind:
             instruction.line,
             instruction.text,
         )
-    if (
-        kind.part == "load"
-        and kind.of is InstructionClass.VMEM
-        and ("lds", "") in instruction.modifiers
-    ):
-        return _LOAD_TO_LDS
-    return kind
+    to_lds = kind == _VMEM_LOAD and ("lds", "") in instruction.modifiers
+    return _LOAD_TO_LDS if to_lds else kind
 
 
 def class_of(instruction: Instruction) -> InstructionClass:

@@ -1,6 +1,7 @@
 """Static instruction counts of a program, whole and by region.
 
-A count says how often an instruction stands in the text, not how often it runs: what is in a rolled loop counts once.
+A count says how often an instruction stands in the text, not how often it runs: what is in a
+rolled loop counts once.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 from mxfp4kernels.isa.classes import InstructionClass, kind_of, nop_states
 from mxfp4kernels.isa.program import Instruction, Program
@@ -15,6 +18,7 @@ from mxfp4kernels.isa.regions import Region, Regions, find_regions
 from mxfp4kernels.isa.waitcnt import waitcnt
 
 _NON_TEMPORAL = ("nt", "")
+_NON_MFMA_VECTOR = (InstructionClass.VALU, InstructionClass.ACC, InstructionClass.TRANS)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,17 @@ class Counts:
     def __getitem__(self, of: InstructionClass | str) -> int:
         return self.classes[InstructionClass(of)]
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            {of: number + other.classes[of] for of, number in self.classes.items()},
+            _sum(self.parts, other.parts),
+            _sum(self.waits, other.waits),
+            self.nop_states + other.nop_states,
+            self.priorities + other.priorities,
+            self.non_temporal + other.non_temporal,
+            self.inline_asm + other.inline_asm,
+        )
+
     @property
     def total(self) -> int:
         """All instructions."""
@@ -52,10 +67,7 @@ class Counts:
     @property
     def non_mfma_vector(self) -> int:
         """VALU, ACC and TRANS: all that issues through the VALU port besides MFMA."""
-        return sum(
-            self.classes[of]
-            for of in (InstructionClass.VALU, InstructionClass.ACC, InstructionClass.TRANS)
-        )
+        return sum(self.classes[of] for of in _NON_MFMA_VECTOR)
 
     def part(self, of: InstructionClass | str, name: str) -> int:
         """Count of a part of a class: ``part("VMEM", "store")``."""
@@ -119,22 +131,33 @@ def count_program(program: Program, regions: Regions | None = None) -> ProgramCo
         AssemblyError: as for ``count`` and ``find_regions``.
     """
     found = find_regions(program) if regions is None else regions
-    instructions = program.instructions
-
-    def region_counts(tile_loop: bool | None) -> dict[Region, Counts]:
-        return {
-            region: count(instructions[index] for index in found.indices(region, tile_loop))
-            for region in Region
-        }
-
-    loop_indices = [i for part in found.passes if part.tile_loop for i in part.instructions]
+    outside = _by_region(program, found, tile_loop=False)
+    inside = _by_region(program, found, tile_loop=True)
+    tile_loop = _total(inside)
     return ProgramCounts(
-        kernel=count(instructions),
-        regions=region_counts(None),
-        tile_loop=count(instructions[i] for i in loop_indices) if loop_indices else None,
-        tile_loop_regions=region_counts(True),
+        kernel=_total(outside) + tile_loop,
+        regions={region: outside[region] + inside[region] for region in Region},
+        tile_loop=tile_loop if any(part.tile_loop for part in found.passes) else None,
+        tile_loop_regions=inside,
         tiles=(
             sum(part.tiles[0] for part in found.passes),
             sum(part.tiles[1] for part in found.passes),
         ),
     )
+
+
+def _by_region(program: Program, regions: Regions, tile_loop: bool) -> dict[Region, Counts]:
+    instructions = program.instructions
+    return {
+        region: count(instructions[index] for index in regions.indices(region, tile_loop))
+        for region in Region
+    }
+
+
+def _total(regions: Mapping[Region, Counts]) -> Counts:
+    return reduce(add, regions.values())
+
+
+def _sum(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    names = sorted(first.keys() | second.keys())
+    return {name: first.get(name, 0) + second.get(name, 0) for name in names}

@@ -27,16 +27,17 @@ _TYPE_FUNCTION = re.compile(r"\"?([^\",]+)\"?\s*,\s*[@%]function")
 _KERNEL_NAMES = re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+\"?([^\s\";]+)", re.MULTILINE)
 _PROCESSOR = re.compile(r"gfx\w+")
 
-_DATA_DIRECTIVES = frozenset(
-    "text data bss section pushsection popsection previous subsection globl global weak local "
-    "hidden protected internal type size set equ p2align p2alignl p2alignw align balign fill zero "
-    "space skip byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128 "
-    "sleb128 comm lcomm file loc ident addrsig addrsig_sym reloc hsa_code_object_version "
-    "end_amdhsa_kernel amdgcn_target amdhsa_kernel amdhsa_code_object_version "
-    "amdgpu_hsa_kernel amdgpu_lds amdgpu_resource_usage amdgpu_info end_amdgpu_info "
-    "amdgpu_flags amdgpu_num_vgpr amdgpu_num_agpr amdgpu_num_sgpr amdgpu_private_segment_size "
-    "amdgpu_use amdgpu_call amdgpu_indirect_call amdgpu_typeid".split()
-)
+_DATA_DIRECTIVES_TEXT = """
+    text data bss section pushsection popsection previous subsection globl global weak local
+    hidden protected internal type size set equ p2align p2alignl p2alignw align balign fill zero
+    space skip byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128
+    sleb128 comm lcomm file loc ident addrsig addrsig_sym reloc hsa_code_object_version
+    end_amdhsa_kernel amdgcn_target amdhsa_kernel amdhsa_code_object_version amdgpu_hsa_kernel
+    amdgpu_lds amdgpu_resource_usage amdgpu_info end_amdgpu_info amdgpu_flags amdgpu_num_vgpr
+    amdgpu_num_agpr amdgpu_num_sgpr amdgpu_private_segment_size amdgpu_use amdgpu_call
+    amdgpu_indirect_call amdgpu_typeid
+"""
+_DATA_DIRECTIVES = frozenset(_DATA_DIRECTIVES_TEXT.split())
 
 _REGISTER = (
     r"(?:[vas](?:\d+|\[\d+(?::\d+)?\])|ttmp(?:\d+|\[\d+:\d+\])"
@@ -56,16 +57,18 @@ _REGISTER_LIKE = re.compile(r"[vas]\d|[vas]\[")
 _WHOLE_TAIL = frozenset(("s_waitcnt", "s_sendmsg", "s_sendmsghalt"))
 _NEEDS_SCAN = re.compile(r"\(|\[[^\]]*[ \t]")
 
-_BARE_MODIFIERS = frozenset(
-    "offen idxen addr64 glc slc dlc nt sc0 sc1 scc lds tfe lwe gds clamp high done vm r128 a16 d16 "
-    "unorm da row_mirror row_half_mirror wave_shl wave_shr wave_rol wave_ror".split()
-)
-_VALUE_MODIFIERS = frozenset(
-    "offset offset0 offset1 format dfmt nfmt op_sel op_sel_hi neg_lo neg_hi bitop3 cbsz abid blgp "
-    "neg quad_perm row_shl row_shr row_ror wave_shl wave_shr wave_rol wave_ror row_bcast "
-    "row_newbcast row_share row_xmask row_mask bank_mask bound_ctrl fi dpp8 dst_sel dst_unused "
-    "src0_sel src1_sel mul div omod scale_sel byte_sel matrix_a_fmt matrix_b_fmt".split()
-)
+_BARE_MODIFIERS_TEXT = """
+    offen idxen addr64 glc slc dlc nt sc0 sc1 scc lds tfe lwe gds clamp high done vm r128 a16
+    d16 unorm da row_mirror row_half_mirror wave_shl wave_shr wave_rol wave_ror
+"""
+_BARE_MODIFIERS = frozenset(_BARE_MODIFIERS_TEXT.split())
+_VALUE_MODIFIERS_TEXT = """
+    offset offset0 offset1 format dfmt nfmt op_sel op_sel_hi neg_lo neg_hi bitop3 cbsz abid blgp
+    neg quad_perm row_shl row_shr row_ror wave_shl wave_shr wave_rol wave_ror row_bcast
+    row_newbcast row_share row_xmask row_mask bank_mask bound_ctrl fi dpp8 dst_sel dst_unused
+    src0_sel src1_sel mul div omod scale_sel byte_sel matrix_a_fmt matrix_b_fmt
+"""
+_VALUE_MODIFIERS = frozenset(_VALUE_MODIFIERS_TEXT.split())
 
 
 Modifiers = tuple[tuple[str, str], ...]
@@ -212,7 +215,7 @@ class _Reader:
 
     def _end_metadata(self) -> None:
         try:
-            document = yaml.load("\n".join(self.metadata or ()), Loader=_YAML_LOADER)  # noqa: S506
+            document = yaml.load("\n".join(self.metadata or ()), Loader=_YAML_LOADER)
         except yaml.YAMLError as error:
             raise AssemblyError(
                 f".amdgpu_metadata is not valid YAML: {error}", self.metadata_line

@@ -40,7 +40,7 @@ class Instruction:
             label text.
         modifiers: name and value in the order written; a bare modifier has an empty value:
             ``(("offen", ""), ("offset", "16"), ("op_sel_hi", "[0,0,1]"))``.
-        inline_asm: written by a human inside an inline-asm block rather than chosen by the compiler.
+        inline_asm: written inside an inline-asm block rather than chosen by the compiler.
         text: the instruction as written, without indentation and comment.
     """
 

@@ -1,50 +1,51 @@
 """Prologue, K loop, drain and epilogue of a matrix kernel, found from structure alone.
 
 The rule uses barriers, MFMAs, loads, LDS traffic and the flow of values between them; it knows no
-names, labels, flags or shapes. It was written for software-pipelined kernels, unrolled or not.
+names, labels, flags or shapes. It is meant for software-pipelined kernels, unrolled or not.
 
-**Slice.** Walking backwards from the A, B and scale operands of every MFMA, through arithmetic,
-LDS reads and staged LDS writes, finds the *operand loads* (VMEM loads and loads to LDS that bring
-MFMA operands, now or tiles later) and the *fragment reads* (LDS reads whose value an MFMA takes).
-Accumulators are followed only where the result of an MFMA becomes an operand of another.
-A load of routing weights for the epilogue is therefore no operand load, wherever it was scheduled.
+**Slice.** Walking backwards from the A, B and scale operands of every MFMA, through arithmetic, LDS
+reads and staged LDS writes, finds the *operand loads* (VMEM loads and loads to LDS that bring MFMA
+operands, now or tiles later) and the *fragment reads* (LDS reads whose value an MFMA takes).
+Accumulators are followed only where the result of an MFMA becomes an operand of another. A load
+of routing weights for the epilogue is therefore no operand load, wherever it is scheduled.
 
 **Passes.** A *tile loop* is an outermost natural loop that holds both MFMAs and stores or atomics
-to memory: each trip finishes output tiles, so the kernel is persistent. Each tile loop is a pass, and
-everything outside of them together is one more: the first tile that a compiler or author has peeled,
-with the code before and after. Every pass has its own four regions; the tile loop is the level above.
+to memory: each trip finishes output tiles, so the kernel is persistent. Each tile loop is a pass,
+and everything outside of them together is one more: the peeled first tile, with the code before and
+after. Every pass has its own four regions; the tile loop is one level above them.
 
 **Spans.** A pass in text order is cut behind every barrier, so a barrier ends its span: the barrier
-that opens the first K tile closes the prologue. A *rolled K loop*, an outermost natural loop in the
+that opens the first K tile closes the prologue. A *rolled K loop*, an outermost natural loop of the
 pass that holds MFMAs, is one span by itself, barriers and all.
 
-**Tiles.** A span with fragment reads is a K tile. Spans are told by their reads because a scheduler may sink
-a tile's MFMAs below the barrier that closes it, but can move no LDS read across one. If no span reads
-fragments (operands come straight from memory), spans with MFMAs are the tiles.
+**Tiles.** A span with fragment reads is a K tile. Spans are told by their reads because a scheduler
+may sink a tile's MFMAs below the barrier that closes it, but can move no LDS read across one. If
+no span reads fragments (operands come straight from memory), spans with MFMAs are the tiles.
 
 **Regions.**
 
 - *prologue*: all before the first tile; a pass without tiles is all prologue.
-- *kloop*: from the first tile to the last span that is a rolled K loop or, not past the last tile,
-  issues operand loads. This is the steady state, in which one tile is multiplied while a later
-  one is on its way.
+- *kloop*: from the first tile to the last span, not past the last tile, that is a rolled K loop or
+  issues operand loads. This is the steady state: one tile is multiplied while a later one is on
+  its way.
 - *drain*: from there to the end of the last tile: tiles that only consume.
 - *epilogue*: the rest.
 
-The last tile ends at the barrier that closes its span. If the span writes results (LDS writes that no
-fragment read follows, stores, atomics), no barrier stands between, and the tile ends behind the
-span's last MFMA or before its first such write, whichever comes first.
+The last tile ends at the barrier that closes its span. If the span writes results (LDS writes that
+no fragment read follows, stores, atomics), no barrier stands between tile and epilogue, and the
+tile ends behind the span's last MFMA or before its first such write, whichever comes first.
 
-What follows from the rule: a kernel whose K tiles are all loaded before the first barrier (gemm2 with one or two
-K tiles) has an empty kloop, and its tiles are drain: its pipeline fills and empties without a steady state.
-MFMAs that a scheduler sinks below the last tile's barrier are epilogue, as in the published counts.
+Two consequences. A kernel whose K tiles are all loaded before the first barrier (gemm2 with one or
+two K tiles) has an empty kloop and its tiles are drain: the pipeline fills and empties without a
+steady state. And MFMAs that a scheduler sinks below the last tile's barrier are epilogue, as
+they are in the published counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 
 from mxfp4kernels.isa.blocks import ControlFlow, Loop, control_flow
 from mxfp4kernels.isa.classes import InstructionClass, Kind, kind_of
@@ -58,13 +59,16 @@ _ACCUMULATOR = 3
 _MEMORY_RESULTS = ("store", "atomic")
 
 
-class Region(StrEnum):
+class Region(str, Enum):
     """The four regions, in the order in which a tile passes them."""
 
     PROLOGUE = "prologue"
     KLOOP = "kloop"
     DRAIN = "drain"
     EPILOGUE = "epilogue"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -138,9 +142,8 @@ class _Finder:
         self.slice = _Slice(set(), set(), set())
 
     def find(self) -> Regions:
-        tile_loops = [
-            loop for loop in self.flow.loops if loop.parent is None and self._stores(loop)
-        ]
+        outermost = [loop for loop in self.flow.loops if loop.parent is None]
+        tile_loops = [loop for loop in outermost if self._stores(loop)]
         inside = frozenset().union(*(loop.blocks for loop in tile_loops))
         outside = frozenset(range(len(self.flow.blocks))) - inside
         passes = [self._pass(outside, None)]

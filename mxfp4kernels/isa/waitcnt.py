@@ -22,8 +22,9 @@ _SEPARATOR = re.compile(r"[\s&,]*")
 def waitcnt(instruction: Instruction) -> dict[str, int]:
     """The counters that an ``s_waitcnt`` waits on, each with the count it waits to fall to.
 
-    Reads ``vmcnt(3) lgkmcnt(0)``, with blanks, commas or ``&`` between, and the numeric form. A counter whose field
-    says "do not wait" is left out, so ``s_waitcnt 0xc07f`` gives ``{"lgkmcnt": 0}``.
+    Reads ``vmcnt(3) lgkmcnt(0)``, with blanks, commas or ``&`` between, and the numeric form. A
+    counter whose field says "do not wait" is left out: ``s_waitcnt 0xc07f`` gives
+    ``{"lgkmcnt": 0}``.
 
     Raises:
         AssemblyError: not an ``s_waitcnt``, or an operand or count that is not understood.
