@@ -12,12 +12,14 @@ This module and ``kernels/`` are the only ones that import FlyDSL.
 from __future__ import annotations
 
 import base64
+import ctypes
 import functools
 import importlib
 import json
 import mmap
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -212,8 +214,16 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         }
 
 
+def _die_with_parent() -> None:
+    """Have the kernel end this process with its parent, in the middle of a request too."""
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+    if ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGKILL)):
+        raise OSError("prctl refused PR_SET_PDEATHSIG")
+
+
 def main() -> None:
     """Serve requests until the end of standard input."""
+    _die_with_parent()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what kernels print must not end up among the answers
     for line in sys.stdin:
