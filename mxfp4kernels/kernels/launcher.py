@@ -11,7 +11,7 @@ import torch
 
 from ..flags import FlagSet, acting, label
 from ..shapes import Shape, Variant, check
-from . import abi, gemm1
+from . import abi, gemm1, gemm2
 
 _GEMM1_BUFFERS = (
     (torch.uint8, 2),
@@ -39,13 +39,16 @@ def build(variant: Variant, shape: Shape, flags: FlagSet) -> Launcher:
     check(variant, shape)
     flags = acting(variant, flags)
     symbol = f"{variant.kernel}_{variant.name}_{shape}"
-    launcher = gemm1.build(gemm1.Plan.of(variant, shape, flags), symbol)
-    return Launcher(symbol, launcher, placeholders(flags))
+    mod = gemm1 if variant.kernel == "gemm1" else gemm2
+    launcher = mod.build(mod.Plan.of(variant, shape, flags), symbol)
+    return Launcher(symbol, launcher, placeholders(flags, _GEMM1_BUFFERS if mod is gemm1 else _GEMM2_BUFFERS))
 
 
-def placeholders(flags: FlagSet):
+_GEMM2_BUFFERS = ((torch.uint8,2),(torch.uint8,2),(torch.uint8,3),(torch.uint8,3),(torch.int32,1),(torch.int32,1),(torch.int32,1),(torch.float32,1),None,(torch.uint8,2),(torch.uint8,2))
+
+def placeholders(flags: FlagSet, buffers):
     out = []
-    for entry in _GEMM1_BUFFERS:
+    for entry in buffers:
         if entry is None:
             out.append(1)
         elif abi.is_bare(flags):

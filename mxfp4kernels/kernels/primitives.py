@@ -27,6 +27,8 @@ NONTEMPORAL = 2
 """Cache-policy operand that the back end prints as ``nt``."""
 FP4 = 4
 """Format code of E2M1 in ``v_mfma_scale_f32_*_f8f6f4``."""
+DYNAMIC = -(2**31)
+"""Marks a run-time index of a GEP."""
 ABSOLUTE_BF16_PAIR = 0x7FFF7FFF
 
 
@@ -117,6 +119,34 @@ def cache_policy(nontemporal: bool) -> ir.Attribute | None:
     return ir.IntegerAttr.get(T.i32, NONTEMPORAL) if nontemporal else None
 
 
+def buffer_atomic_add_bf16(rsrc: Value, pair: Value, offset: Value) -> None:
+    """Add a pair of bf16 to memory at byte ``offset``; the old value is not returned."""
+    rocdl.raw_ptr_buffer_atomic_fadd(pair, rsrc, as_ir_value(offset), const_i32(0))
+
+
+def global_store(
+    pointer: fx.Pointer,
+    value: Value,
+    offset: Value,
+    constant: int,
+    size: int,
+    *,
+    nontemporal: bool = False,
+) -> None:
+    """Store ``size`` bytes, aligned to their size, ``offset + constant`` bytes past the pointer.
+
+    ``offset`` is 64 bits wide, for outputs that a 32-bit buffer offset cannot reach.
+    """
+    pointer_type = llvm.PointerType.get(1)
+    flags = llvm.GEPNoWrapFlags.inbounds
+    address = llvm.getelementptr(
+        pointer_type, pointer.llvm_ptr, [as_ir_value(offset)], [DYNAMIC], T.i8, flags
+    )
+    if constant:
+        address = llvm.getelementptr(pointer_type, address, [], [constant], T.i8, flags)
+    llvm.StoreOp(as_ir_value(value), address, alignment=size, nontemporal=nontemporal or None)
+
+
 def load_i32(pointer: fx.Pointer, index: Value) -> fx.Int32:
     """The i32 at ``index``; a scalar load where the back end can prove the address uniform."""
     address = fx.add_offset(fx.recast_iter(fx.Int32, pointer), fx.Int32(index))
@@ -136,14 +166,13 @@ class Lds:
     def at(self, offset: int | Value, constant: int = 0) -> Value:
         """The address ``offset + constant`` bytes into the allocation."""
         pointer_type = llvm.PointerType.get(3)
-        dynamic = -(2**31)
         flags = llvm.GEPNoWrapFlags.inbounds
         address = self._base
         if isinstance(offset, int):
             constant += offset
         else:
             address = llvm.getelementptr(
-                pointer_type, address, [as_ir_value(offset)], [dynamic], T.i8, flags
+                pointer_type, address, [as_ir_value(offset)], [DYNAMIC], T.i8, flags
             )
         if constant:
             address = llvm.getelementptr(pointer_type, address, [], [constant], T.i8, flags)

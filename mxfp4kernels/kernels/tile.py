@@ -181,6 +181,7 @@ class ADma:
     """
 
     ROWS_PER_WAVE = WAVE * VECTOR_BYTES // ROW_BYTES
+    ROWS_PER_PASS = WAVES * ROWS_PER_WAVE
 
     def __init__(
         self, rsrc: Value, slots: ASlots, lds: Lds, rows: list[Value], row_bytes: int, thread: Thread
@@ -196,18 +197,18 @@ class ADma:
     @classmethod
     def passes(cls, block_m: int) -> int:
         """DMA instructions of a wave for one tile."""
-        return -(-block_m // (WAVES * cls.ROWS_PER_WAVE))
+        return -(-block_m // cls.ROWS_PER_PASS)
 
     @classmethod
     def local_row(cls, thread: Thread, step: int) -> Value:
         """The row of the tile that this lane brings in pass ``step``."""
         row = thread.wave * cls.ROWS_PER_WAVE + thread.lane // 8
-        return row + step * WAVES * cls.ROWS_PER_WAVE
+        return row + step * cls.ROWS_PER_PASS
 
     def start(self, tile: int) -> None:
         """Start the loads of one K tile."""
         for step, offset in enumerate(self._offsets):
-            rows_before = step * WAVES * self.ROWS_PER_WAVE
+            rows_before = step * self.ROWS_PER_PASS
             self._lds.dma(
                 self._rsrc,
                 self._wave_bytes + (self._slots.start(tile) + rows_before * ROW_BYTES),

@@ -1,0 +1,434 @@
+"""gemm2: y x W2 -> one BM x 256 tile of the hidden size per workgroup, then one of four epilogues.
+
+The pipeline below reads in the order in which it runs: A to LDS, bounds check, B to registers, the
+K tiles, the epilogue (epilogues.py). With at most two K tiles everything is loaded up front; with
+more, two tiles are in flight as in gemm1. Layouts and lane maps: docs/kernels.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import flydsl.compiler as flyc
+import flydsl.expr as fx
+from flydsl._mlir.dialects import llvm
+from flydsl.expr.typing import T, as_ir_value
+
+from ..flags import FlagSet
+from ..shapes import BLOCK_THREADS, TILE_K, TILE_N, Shape, Variant
+from . import abi, epilogues
+from .control import stride, when
+from .primitives import (
+    UNBOUNDED,
+    WAVE,
+    Lds,
+    Value,
+    buffer,
+    buffer_load,
+    const_i32,
+    fence_schedule,
+    load_i32,
+    rocdl,
+    u32,
+)
+from .tile import (
+    COLUMN_GROUPS,
+    HALVES,
+    ROW_BYTES,
+    ROWS_PER_MFMA,
+    SCALE_TILE_BYTES,
+    Accumulators,
+    ADma,
+    ASlots,
+    BTile,
+    Thread,
+    Weights,
+    accumulate,
+    zero_accumulators,
+)
+
+TILES_IN_FLIGHT = 2
+XCDS = 8
+"""Compute dies; workgroup ids go to them in turn."""
+PUBLISHED_ATOMIC_VMCNT = (23, 22)
+"""The waits before tiles 0 and 1 that the published atomic variants carry."""
+PUBLISHED_VMCNT = 16
+"""The wait before every tile of the other variants in the parent commit."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about one gemm2 kernel that is fixed when it is compiled."""
+
+    block_m: int
+    hidden: int
+    inter: int
+    halves: int
+    epilogue: str
+    persistent: bool
+    nontemporal: bool
+    flags: FlagSet
+
+    @classmethod
+    def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> "Plan":
+        return cls(
+            block_m=variant.block_m,
+            hidden=shape.hidden,
+            inter=shape.inter,
+            halves=shape.inter_used // (TILE_K // HALVES),
+            epilogue=variant.epilogue,
+            persistent=variant.persistent,
+            nontemporal=variant.nontemporal_weights,
+            flags=flags,
+        )
+
+    @property
+    def k_tiles(self) -> int:
+        """K tiles that hold data; the last may be half empty."""
+        return -(-self.halves // HALVES)
+
+    @property
+    def n_blocks(self) -> int:
+        return self.hidden // TILE_N
+
+    @property
+    def pairs(self) -> int:
+        """A scale dwords per lane and K tile."""
+        return -(-self.block_m // (2 * ROWS_PER_MFMA))
+
+    @property
+    def resident(self) -> bool:
+        """Whether all K tiles are loaded up front."""
+        return self.k_tiles <= TILES_IN_FLIGHT
+
+    @property
+    def a_slots(self) -> int:
+        return TILES_IN_FLIGHT if self.resident else 3
+
+    @property
+    def lds_bytes(self) -> int:
+        """The epilogue's exchange tile reuses the memory of the A tiles."""
+        return max(
+            self.a_slots * self.block_m * ROW_BYTES,
+            epilogues.lds_bytes(self.epilogue, self.block_m),
+        )
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """gemm2's kernel parameters in the order of its ABI; buffers as global pointers."""
+
+    a_q: fx.Pointer
+    a_scale: fx.Pointer
+    w2: fx.Pointer
+    w2_scale: fx.Pointer
+    sorted_expert_ids: fx.Pointer
+    cumsum: fx.Pointer
+    sorted_token_ids: fx.Pointer
+    sorted_weights: fx.Pointer
+    n_tokens: Value
+    out: fx.Pointer
+    out_scale: fx.Pointer
+
+
+def run(plan: Plan, args: Arguments) -> None:
+    """The kernel body."""
+    unsigned = "unsigned_divrem" in plan.flags
+    workgroup = fx.Uint32(fx.block_idx.x) if unsigned else fx.Int32(fx.block_idx.x)
+    rows = load_i32(args.cumsum, 0)
+    total = (u32(rows) if unsigned else rows) // plan.block_m * plan.n_blocks
+    thread = Thread.current()
+    lds = Lds(plan.lds_bytes)
+
+    def tile(index: Value) -> _Tile:
+        return _Tile(plan, args, index, total, thread, lds)
+
+    first = tile(workgroup)
+    first.preload()
+    with when(workgroup < total):
+        first.finish()
+    if plan.persistent:
+        step = hidden_block_count_x()
+        with stride(fx.Int32(workgroup) + step, total, step) as index:
+            fx.gpu.barrier()
+            later = tile(u32(index) if unsigned else index)
+            later.preload()
+            later.finish()
+
+
+def hidden_block_count_x() -> fx.Int32:
+    """The number of workgroups of the launch, from the hidden kernel arguments."""
+    pointer = llvm.call_intrinsic(
+        llvm.PointerType.get(4), "llvm.amdgcn.implicitarg.ptr", [], [], []
+    )
+    return fx.Int32(llvm.LoadOp(T.i32, pointer, alignment=4, invariant=True).result)
+
+
+class _Issued:
+    """Counts vector-memory instructions as they are issued, for waits by hand.
+
+    vmcnt counts in order: a load has arrived once at most as many are outstanding as were issued
+    after it.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._tile_end: dict[int, int] = {}
+
+    def add(self, count: int) -> None:
+        self._count += count
+
+    def mark(self, tile: int) -> None:
+        """The A tile's last load has just been issued."""
+        self._tile_end[tile] = self._count
+
+    def after(self, tile: int) -> int:
+        """Loads issued after those of the A tile."""
+        return self._count - self._tile_end[tile]
+
+
+class _Tile:
+    """One BM x 256 output tile."""
+
+    def __init__(
+        self, plan: Plan, args: Arguments, index: Value, total: Value, thread: Thread, lds: Lds
+    ) -> None:
+        self.plan = plan
+        self.args = args
+        self.thread = thread
+        self.lds = lds
+        self.slots = ASlots(lds, 0, plan.block_m, plan.a_slots, thread)
+        self.issued = _Issued()
+        m_block, n_block = self._place(self._spread(index, total) if plan.persistent else index)
+        self.m_block, self.n_block = u32(m_block), u32(n_block)
+
+    @staticmethod
+    def _spread(index: Value, total: Value) -> Value:
+        """Give each XCD a contiguous range of tiles, so that its L2 sees neighbours."""
+        quotient, remainder, xcd = total // XCDS, total % XCDS, index % XCDS
+        spill = (xcd < remainder).select(xcd, remainder)
+        return xcd * quotient + spill + index // XCDS
+
+    def _place(self, index: Value) -> tuple[Value, Value]:
+        """Row block and column block of a tile."""
+        m_block = index // self.plan.n_blocks
+        if "unsigned_divrem" in self.plan.flags:
+            return m_block, index - m_block * self.plan.n_blocks
+        return m_block, index % self.plan.n_blocks
+
+    # --- loads -----------------------------------------------------------------------------------
+
+    def preload(self) -> None:
+        """Start the A tiles before it is known whether this workgroup has work."""
+        plan = self.plan
+        row_bytes = plan.inter // 2
+        first_row = self.m_block * plan.block_m
+        rows = [
+            first_row + ADma.local_row(self.thread, step)
+            for step in range(ADma.passes(plan.block_m))
+        ]
+        self.dma = ADma(buffer(self.args.a_q), self.slots, self.lds, rows, row_bytes, self.thread)
+        for tile in range(min(TILES_IN_FLIGHT, plan.k_tiles)):
+            self._start_a(tile)
+
+    def _start_a(self, tile: int) -> None:
+        if self.plan.block_m < ADma.ROWS_PER_PASS:
+            with when(self.thread.wave < self.plan.block_m // ADma.ROWS_PER_WAVE):
+                self.dma.start(tile)
+        else:
+            self.dma.start(tile)
+        self.issued.add(ADma.passes(self.plan.block_m))
+        self.issued.mark(tile)
+
+    def _open_weights(self) -> None:
+        plan = self.plan
+        expert = u32(load_i32(self.args.sorted_expert_ids, self.m_block))
+        column = expert * plan.hidden + self.n_block * TILE_N + self.thread.wave * WAVE
+        self.weights = Weights(
+            buffer(self.args.w2),
+            buffer(self.args.w2_scale),
+            column,
+            depth=plan.inter,
+            halves=plan.halves,
+            nontemporal=plan.nontemporal,
+            thread=self.thread,
+        )
+        self.a_scales = buffer(self.args.a_scale)
+
+    def _load_b_group(self, tile: int, group: int) -> list[Value]:
+        fragments = self.weights.load_group(tile, group)
+        self.issued.add(len(fragments))
+        return fragments
+
+    def _load_b_scales(self, tile: int) -> list[Value]:
+        scales = self.weights.load_scales(tile)
+        self.issued.add(len(scales))
+        return scales
+
+    def _load_b(self, tile: int) -> BTile:
+        groups = [self._load_b_group(tile, group) for group in range(COLUMN_GROUPS)]
+        return BTile(groups, self._load_b_scales(tile))
+
+    def _load_a_scales(self, tile: int) -> list[Value]:
+        """One dword per lane and 32-row pair."""
+        pair_bytes = self.plan.inter // TILE_K * SCALE_TILE_BYTES
+        first = self.m_block * (self.plan.pairs * pair_bytes)
+        self.issued.add(self.plan.pairs)
+        return [
+            buffer_load(
+                self.a_scales,
+                self.thread.lane * 4 + (pair * pair_bytes + tile * SCALE_TILE_BYTES),
+                words=1,
+                scalar_offset=first,
+            )
+            for pair in range(self.plan.pairs)
+        ]
+
+    # --- the K tiles -----------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Everything after the bounds check."""
+        self._open_weights()
+        acc = zero_accumulators(self.plan.block_m)
+        if self.plan.resident:
+            self._resident_tiles(acc)
+        else:
+            self._streamed_tiles(acc)
+        epilogues.EPILOGUES[self.plan.epilogue](self).run(acc)
+
+    def _resident_tiles(self, acc: Accumulators) -> None:
+        """At most two K tiles: every load is in flight before the first is waited for."""
+        tiles = range(self.plan.k_tiles)
+        b = [self._load_b(tile) for tile in tiles]
+        a_scales = [self._load_a_scales(tile) for tile in tiles]
+        for tile in tiles:
+            self._fence(tile)
+            a = self.slots.read(tile, self.weights.halves_of(tile))
+            for group in range(COLUMN_GROUPS):
+                accumulate(acc, a, a_scales[tile], b[tile], group)
+
+    def _streamed_tiles(self, acc: Accumulators) -> None:
+        """More K tiles: as in gemm1, the tile after next is loaded into the freed registers."""
+        k_tiles = self.plan.k_tiles
+        b = {}
+        a_scales = {}
+        for tile in range(TILES_IN_FLIGHT):
+            b[tile] = self._load_b(tile)
+            a_scales[tile] = self._load_a_scales(tile)
+        for tile in range(k_tiles):
+            ahead = tile + TILES_IN_FLIGHT
+            more = ahead < k_tiles
+            self._fence(tile)
+            a = self.slots.read(tile, self.weights.halves_of(tile))
+            if more:
+                self._start_a(ahead)
+                # The waits count loads: none may be moved before those of the A tile.
+                fence_schedule()
+            fragments = []
+            for group in range(COLUMN_GROUPS):
+                accumulate(acc, a, a_scales[tile], b[tile], group)
+                if more:
+                    fence_schedule()
+                    fragments.append(self._load_b_group(ahead, group))
+                    fence_schedule()
+            if more:
+                b[ahead] = BTile(fragments, self._load_b_scales(ahead))
+                a_scales[ahead] = self._load_a_scales(ahead)
+                fence_schedule()
+
+    def _fence(self, tile: int) -> None:
+        """Every wave's part of the A tile is in LDS.
+
+        A wave can only wait for its own loads, so the wait has to stand before the barrier.
+        """
+        arrived = self.issued.after(tile)
+        if self.plan.epilogue == "atomic":
+            if self.plan.resident:
+                arrived = min(arrived, PUBLISHED_ATOMIC_VMCNT[tile])
+            rocdl.s_waitcnt(vmcnt=arrived)
+            rocdl.s_barrier()
+        elif "backend_waitcnt" in self.plan.flags:
+            fx.gpu.barrier()
+        else:
+            # The back end does not see through the assembly and inserts its own wait as well.
+            vmcnt = min(arrived, PUBLISHED_VMCNT)
+            llvm.inline_asm(
+                None,
+                [],
+                f"s_waitcnt vmcnt({vmcnt}) lgkmcnt(0)",
+                "~{memory}",
+                has_side_effects=True,
+            )
+            rocdl.s_barrier()
+
+
+def build(plan: Plan, symbol: str) -> Any:
+    """The ``@flyc.jit`` launcher of one gemm2 kernel.
+
+    Its arguments are those of :class:`Arguments`, then the number of workgroups and the stream.
+    """
+    buffer_type = abi.kernel_parameter(plan.flags)
+    host_type = abi.launcher_parameter(plan.flags)
+
+    @flyc.kernel(name=symbol, known_block_size=[BLOCK_THREADS, 1, 1])
+    def kernel(
+        a_q: buffer_type,
+        a_scale: buffer_type,
+        w2: buffer_type,
+        w2_scale: buffer_type,
+        sorted_expert_ids: buffer_type,
+        cumsum: buffer_type,
+        sorted_token_ids: buffer_type,
+        sorted_weights: buffer_type,
+        n_tokens: fx.Int32,
+        out: buffer_type,
+        out_scale: buffer_type,
+    ):
+        run(
+            plan,
+            Arguments(
+                a_q=abi.as_pointer(a_q),
+                a_scale=abi.as_pointer(a_scale),
+                w2=abi.as_pointer(w2),
+                w2_scale=abi.as_pointer(w2_scale),
+                sorted_expert_ids=abi.as_pointer(sorted_expert_ids),
+                cumsum=abi.as_pointer(cumsum),
+                sorted_token_ids=abi.as_pointer(sorted_token_ids),
+                sorted_weights=abi.as_pointer(sorted_weights),
+                n_tokens=n_tokens,
+                out=abi.as_pointer(out),
+                out_scale=abi.as_pointer(out_scale),
+            ),
+        )
+
+    @flyc.jit
+    def launch(
+        a_q: host_type,
+        a_scale: host_type,
+        w2: host_type,
+        w2_scale: host_type,
+        sorted_expert_ids: host_type,
+        cumsum: host_type,
+        sorted_token_ids: host_type,
+        sorted_weights: host_type,
+        n_tokens: fx.Int32,
+        out: host_type,
+        out_scale: host_type,
+        workgroups: fx.Int32,
+        stream: fx.Stream,
+    ):
+        kernel(
+            abi.argument(a_q),
+            abi.argument(a_scale),
+            abi.argument(w2),
+            abi.argument(w2_scale),
+            abi.argument(sorted_expert_ids),
+            abi.argument(cumsum),
+            abi.argument(sorted_token_ids),
+            abi.argument(sorted_weights),
+            n_tokens,
+            abi.argument(out),
+            abi.argument(out_scale),
+        ).launch(grid=(workgroups, 1, 1), block=(BLOCK_THREADS, 1, 1), stream=stream)
+
+    return launch
