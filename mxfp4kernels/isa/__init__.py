@@ -18,6 +18,9 @@ from mxfp4kernels.isa.classes import (
     nop_states,
 )
 from mxfp4kernels.isa.counts import Counts, ProgramCounts, count, count_program
+from mxfp4kernels.isa.diff import Difference, Row, Section, diff
+from mxfp4kernels.isa.diff_html import render_html
+from mxfp4kernels.isa.diff_text import render_text
 from mxfp4kernels.isa.occupancy import (
     Limit,
     Occupancy,
@@ -37,6 +40,7 @@ __all__ = [
     "Block",
     "ControlFlow",
     "Counts",
+    "Difference",
     "Instruction",
     "InstructionClass",
     "Kind",
@@ -48,12 +52,15 @@ __all__ = [
     "ProgramCounts",
     "Region",
     "Regions",
+    "Row",
+    "Section",
     "base_opcode",
     "class_of",
     "combined_vgprs",
     "control_flow",
     "count",
     "count_program",
+    "diff",
     "find_regions",
     "kind_of",
     "nop_states",
@@ -61,6 +68,8 @@ __all__ = [
     "occupancy_of",
     "parse",
     "parse_all",
+    "render_html",
+    "render_text",
     "vector_access",
     "vector_mask",
     "waitcnt",

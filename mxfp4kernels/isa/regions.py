@@ -176,9 +176,10 @@ class _Finder:
     def _trace(self, blocks: frozenset[int], loop: Loop | None) -> None:
         """The slice within a pass; a trip of a tile loop is followed no further than itself."""
         needed_at_start: dict[int, int] = {}
-        pending = sorted(blocks)
+        pending = set(blocks)
         while pending:
-            number = pending.pop()
+            number = max(pending)  # bottom up, so that straight code is walked once
+            pending.remove(number)
             block = self.flow.blocks[number]
             needed = 0
             for successor in block.successors:
@@ -188,7 +189,7 @@ class _Finder:
                 needed = self._step(index, needed)
             if needed != needed_at_start.get(number):
                 needed_at_start[number] = needed
-                pending += [p for p in self.flow.predecessors[number] if p in blocks]
+                pending.update(p for p in self.flow.predecessors[number] if p in blocks)
 
     def _step(self, index: int, needed: int) -> int:
         """What is needed before an instruction, given what is needed after it."""
