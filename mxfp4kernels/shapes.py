@@ -19,6 +19,17 @@ BLOCK_THREADS = 256
 BUFFER_LIMIT = 2**32
 """A buffer descriptor carries a 32-bit size in bytes, and offsets into it are 32 bits wide."""
 
+LDS_LIMIT = 163840
+"""LDS bytes of a compute unit of gfx950; no workgroup can have more."""
+MFMA_ROWS = 16
+"""Rows (and columns) of one MFMA result."""
+SCALE_TILE_BYTES = 256
+"""Bytes of the scale dwords of one pair of 16-row groups and one K tile: one dword per lane."""
+PERSISTENT_WORKGROUPS = 256
+"""The grid of a persistent kernel that has more than four tiles for each of them."""
+OUTPUT_ELEMENT_BYTES = {"silu_mxfp4": 4, "atomic": 4, "nonatomic": 0, "mxfp4": 4, "cshuffle": 2}
+"""Bytes per element of the tile that an epilogue exchanges through LDS."""
+
 
 class ShapeError(ValueError):
     """A shape, or a shape and variant together, that the kernels do not support."""
@@ -34,7 +45,7 @@ class Shape:
         inter: intermediate size I per shard; gemm2's K. gemm1 makes 2*I columns.
         topk: experts per token, shared ones included.
         inter_real: the part of ``inter`` that holds data when weights are padded to a multiple of
-            256; gemm2 neither loads nor multiplies the 128-wide halves beyond it. ``None`` means all.
+            256; gemm2 neither loads nor multiplies the 128-wide halves beyond it. ``None``: all.
 
     Raises:
         ShapeError: a size that no variant of either kernel could run.
@@ -192,6 +203,55 @@ def weight_bytes(kernel: str, shape: Shape) -> int:
     return shape.experts * rows * depth // 2
 
 
+def n_blocks(variant: Variant, shape: Shape) -> int:
+    """Column blocks of the kernel's product: of 2*I gate and up columns, or of H."""
+    return (2 * shape.inter if variant.kernel == "gemm1" else shape.hidden) // TILE_N
+
+
+def k_tiles(variant: Variant, shape: Shape) -> int:
+    """K tiles that the kernel multiplies; gemm2's last may be half empty with ``inter_real``."""
+    return -(-(shape.hidden if variant.kernel == "gemm1" else shape.inter_used) // TILE_K)
+
+
+def a_slots(variant: Variant, shape: Shape) -> int:
+    """A tiles that LDS holds: three while tiles stream, two when they overwrite in place or fit."""
+    if variant.kernel == "gemm1":
+        return 2 if variant.block_m == 128 else 3
+    return 2 if k_tiles(variant, shape) <= 2 else 3
+
+
+def scale_slots(variant: Variant, shape: Shape) -> int:
+    """K tiles whose A scales LDS holds: all when staged up front, one per A slot when made in line.
+
+    gemm2 keeps them in registers.
+    """
+    if variant.kernel == "gemm2":
+        return 0
+    return a_slots(variant, shape) if variant.inline_quant else k_tiles(variant, shape)
+
+
+def lds_bytes(variant: Variant, shape: Shape) -> int:
+    """LDS of a workgroup: A tiles and scales, and then, in the same place, the exchange tile."""
+    pairs = -(-variant.block_m // (2 * MFMA_ROWS))
+    operands = (
+        a_slots(variant, shape) * variant.block_m * TILE_K // 2
+        + scale_slots(variant, shape) * pairs * SCALE_TILE_BYTES
+    )
+    return max(operands, variant.block_m * TILE_N * OUTPUT_ELEMENT_BYTES[variant.epilogue])
+
+
+def workgroups(variant: Variant, shape: Shape, m_blocks: int) -> int:
+    """The grid for up to ``m_blocks`` blocks of rows: one workgroup per tile, or a fixed number.
+
+    A persistent kernel runs 256 workgroups, one per compute unit, once each has more than four
+    tiles. A workgroup without a tile exits at once.
+    """
+    tiles = m_blocks * n_blocks(variant, shape)
+    if variant.persistent and tiles > 4 * PERSISTENT_WORKGROUPS:
+        return PERSISTENT_WORKGROUPS
+    return tiles
+
+
 def check(variant: Variant, shape: Shape) -> None:
     """Refuse a shape that this variant cannot run.
 
@@ -231,6 +291,13 @@ def check(variant: Variant, shape: Shape) -> None:
             f"{BUFFER_LIMIT} bytes, got {size} bytes for shape {shape}; "
             "use fewer experts per device"
         )
+    lds = lds_bytes(variant, shape)
+    if lds > LDS_LIMIT:
+        raise ShapeError(
+            f"{variant} stages the scales of all {k_tiles(variant, shape)} K tiles in LDS, which "
+            f"takes {lds} bytes of {LDS_LIMIT} with hidden={shape.hidden}; use a variant with "
+            "fewer rows per block"
+        )
 
 
 @dataclass(frozen=True)
@@ -268,9 +335,7 @@ def dispatch(kernel: str, tokens: int, *, lossy_gemm2: bool = False) -> Variant:
         raise ValueError(f"tokens must be at least 1, got {tokens}")
     if kernel not in KERNELS:
         raise ValueError(f"unknown kernel {kernel!r}; choose {' or '.join(KERNELS)}")
-    row = next(
-        row for row in KIMI_DISPATCH if row.max_tokens is None or tokens <= row.max_tokens
-    )
+    row = next(row for row in KIMI_DISPATCH if row.max_tokens is None or tokens <= row.max_tokens)
     name = row.gemm1 if kernel == "gemm1" else row.gemm2
     if kernel == "gemm2" and lossy_gemm2 and row.max_tokens is None:
         name = "bm128_mxfp4"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flydsl.expr as fx
 from flydsl.expr.typing import AddressSpace, PointerType
 
@@ -17,12 +19,12 @@ def is_bare(flags: FlagSet) -> bool:
     return "bare_pointer_abi" in flags
 
 
-def kernel_parameter(flags: FlagSet) -> type:
+def kernel_parameter(flags: FlagSet) -> Any:
     """The type of a buffer parameter of the kernel."""
     return fx.Int64 if is_bare(flags) else fx.Tensor
 
 
-def launcher_parameter(flags: FlagSet) -> type:
+def launcher_parameter(flags: FlagSet) -> Any:
     """The type of a buffer parameter of the host launcher.
 
     A launcher whose parameters were all numbers could not be compiled without running it, so the

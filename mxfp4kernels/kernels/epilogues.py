@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import flydsl.expr as fx
 from flydsl._mlir import ir
 from flydsl._mlir.dialects import arith
 from flydsl.expr.typing import T, as_ir_value
 
-from ..shapes import BLOCK_THREADS, TILE_N
+from ..shapes import BLOCK_THREADS, MFMA_ROWS, TILE_N
 from . import quant
 from .control import when
 from .primitives import (
@@ -25,7 +25,7 @@ from .primitives import (
     pack,
     u32,
 )
-from .tile import COLUMNS_PER_MFMA, ROWS_PER_MFMA, VECTOR_BYTES, Accumulators
+from .tile import COLUMNS_PER_MFMA, VECTOR_BYTES, Accumulators
 
 if TYPE_CHECKING:
     from .gemm2 import _Tile
@@ -34,11 +34,6 @@ BF16_BYTES = 2
 F32_BYTES = 4
 TOKEN_MASK = 0xFFFFFF
 """Token of a sorted_token_ids entry; the upper byte is the slot in its top-k."""
-
-
-def lds_bytes(epilogue: str, block_m: int) -> int:
-    """LDS bytes of the exchange tile of an epilogue."""
-    return EPILOGUES[epilogue].ELEMENT_BYTES * block_m * TILE_N
 
 
 def bf16_pair(low: Value, high: Value) -> Value:
@@ -62,9 +57,7 @@ class FlatPlace:
 
 
 class _Epilogue:
-    """What the epilogues share. ``ELEMENT_BYTES`` is the size of an element exchanged via LDS."""
-
-    ELEMENT_BYTES: ClassVar[int]
+    """What the epilogues share."""
 
     def __init__(self, tile: _Tile) -> None:
         self.tile = tile
@@ -88,7 +81,7 @@ class _Epilogue:
     @property
     def lane_row(self) -> Value:
         """The row in a 16x16 result of the lane's first value; the next three follow."""
-        return self.thread.lane // ROWS_PER_MFMA * 4
+        return self.thread.lane // MFMA_ROWS * 4
 
     @property
     def lane_column(self) -> Value:
@@ -102,7 +95,7 @@ class _Epilogue:
         for row_group, strips in enumerate(acc):
             for group, strip in enumerate(strips):
                 for v in range(4):
-                    constant = (row_group * ROWS_PER_MFMA + v) * row_bytes
+                    constant = (row_group * MFMA_ROWS + v) * row_bytes
                     constant += group * COLUMNS_PER_MFMA * F32_BYTES
                     self.lds.store(element(strip, v), base, constant, F32_BYTES)
 
@@ -138,7 +131,6 @@ class Atomic(_Epilogue):
     A thread takes rows t/32 + 8i and, of each, columns 2*(t%32) + 64j.
     """
 
-    ELEMENT_BYTES = F32_BYTES
     THREADS_PER_ROW = 32
     ROWS_PER_PASS = BLOCK_THREADS // THREADS_PER_ROW
     COLUMNS = 2
@@ -188,8 +180,6 @@ class Atomic(_Epilogue):
 class Nonatomic(_Epilogue):
     """Flat bf16 rows straight from the registers, one element per store."""
 
-    ELEMENT_BYTES = 0
-
     def run(self, acc: Accumulators) -> None:
         row = self.first_row + self.lane_row
         column = self.first_column + self.lane_column
@@ -197,7 +187,7 @@ class Nonatomic(_Epilogue):
             for group, strip in enumerate(strips):
                 for v in range(4):
                     place = FlatPlace(
-                        row, row_group * ROWS_PER_MFMA + v, column, group * COLUMNS_PER_MFMA
+                        row, row_group * MFMA_ROWS + v, column, group * COLUMNS_PER_MFMA
                     )
                     value = arith.truncf(T.bf16, element(strip, v))
                     self.store_flat(self.args.out, value, place, self.plan.hidden, BF16_BYTES)
@@ -209,7 +199,6 @@ class Mxfp4(_Epilogue):
     The scale comes from the upper 16 bits of the block's largest magnitude.
     """
 
-    ELEMENT_BYTES = F32_BYTES
     COLUMNS = 8
     THREADS_PER_ROW = TILE_N // COLUMNS
     ROWS_PER_PASS = BLOCK_THREADS // THREADS_PER_ROW
@@ -265,7 +254,6 @@ class Mxfp4(_Epilogue):
 class Cshuffle(_Epilogue):
     """Flat bf16 rows, exchanged through LDS so that each thread stores 16 bytes of a row."""
 
-    ELEMENT_BYTES = BF16_BYTES
     COLUMNS = VECTOR_BYTES // BF16_BYTES
     THREADS_PER_ROW = TILE_N // COLUMNS
     ROWS_PER_PASS = BLOCK_THREADS // THREADS_PER_ROW
@@ -296,7 +284,7 @@ class Cshuffle(_Epilogue):
         for row_group, strips in enumerate(acc):
             for group, strip in enumerate(strips):
                 for v in range(4):
-                    constant = (row_group * ROWS_PER_MFMA + v) * row_bytes
+                    constant = (row_group * MFMA_ROWS + v) * row_bytes
                     constant += group * COLUMNS_PER_MFMA * BF16_BYTES
                     value = arith.truncf(T.bf16, element(strip, v))
                     self.lds.store(value, base, constant, BF16_BYTES)

@@ -5,22 +5,23 @@ unrolled; two K tiles are in flight. Layouts, lane maps and the buffers' formats
 docs/kernels.md.
 """
 
+from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import flydsl.compiler as flyc
 import flydsl.expr as fx
+import torch
 from flydsl._mlir import ir
 from flydsl._mlir.dialects import arith, llvm
-from flydsl._mlir.dialects import vector as mlir_vector
 from flydsl.expr.typing import T, as_ir_value
 
+from .. import shapes
 from ..flags import FlagSet
-from ..shapes import BLOCK_THREADS, TILE_K, TILE_N, Shape, Variant
-from . import abi, quant
+from ..shapes import BLOCK_THREADS, MFMA_ROWS, SCALE_TILE_BYTES, TILE_K, TILE_N, Shape, Variant
+from . import quant
 from .control import when
+from .entry import Parameter
 from .primitives import (
     WAVE,
     Lds,
@@ -40,8 +41,6 @@ from .tile import (
     COLUMN_GROUPS,
     HALVES,
     ROW_BYTES,
-    ROWS_PER_MFMA,
-    SCALE_TILE_BYTES,
     VECTOR_BYTES,
     Accumulators,
     ADma,
@@ -57,75 +56,72 @@ from .tile import (
 TILES_IN_FLIGHT = 2
 OUTPUTS_PER_TILE = TILE_N // 2
 """Columns of the output that one tile of gate and up makes."""
-PAIR_ROWS = 2 * ROWS_PER_MFMA
-"""Rows that share the scale dwords."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about one gemm1 kernel that is fixed when it is compiled."""
+    """Everything about one gemm1 kernel that is fixed when it is compiled.
+
+    ``pairs`` counts 32-row pairs of 16-row groups, which share their scale dwords; at BM=16 a pair
+    holds one group. ``a_slots`` and ``scale_slots`` are K tiles that LDS holds.
+    """
 
     block_m: int
     hidden: int
     inter: int
-    experts: int
+    k_tiles: int
+    n_blocks: int
+    a_slots: int
+    scale_slots: int
+    lds_bytes: int
     inline_quant: bool
     nontemporal: bool
     flags: FlagSet
 
     @classmethod
-    def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> "Plan":
+    def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> Plan:
         return cls(
             block_m=variant.block_m,
             hidden=shape.hidden,
             inter=shape.inter,
-            experts=shape.experts,
+            k_tiles=shapes.k_tiles(variant, shape),
+            n_blocks=shapes.n_blocks(variant, shape),
+            a_slots=shapes.a_slots(variant, shape),
+            scale_slots=shapes.scale_slots(variant, shape),
+            lds_bytes=shapes.lds_bytes(variant, shape),
             inline_quant=variant.inline_quant,
             nontemporal=variant.nontemporal_weights,
             flags=flags,
         )
 
     @property
-    def k_tiles(self) -> int:
-        return self.hidden // TILE_K
-
-    @property
-    def n_blocks(self) -> int:
-        return 2 * self.inter // TILE_N
-
-    @property
     def row_groups(self) -> int:
-        return self.block_m // ROWS_PER_MFMA
+        return self.block_m // MFMA_ROWS
 
     @property
     def pairs(self) -> int:
-        """Scale dwords per lane and K tile."""
         return -(-self.row_groups // 2)
 
-    @property
-    def a_slots(self) -> int:
-        """A tiles that fit in LDS; at BM=128 the tile being read is overwritten next."""
-        return 2 if self.block_m == 128 else 3
 
-    @property
-    def a_bytes(self) -> int:
-        return self.a_slots * self.block_m * ROW_BYTES
-
-    @property
-    def scale_bytes(self) -> int:
-        """LDS bytes of A scales: all tiles when staged, one per A slot when made in line."""
-        tiles = self.a_slots if self.inline_quant else self.k_tiles
-        return self.pairs * tiles * SCALE_TILE_BYTES
-
-    @property
-    def lds_bytes(self) -> int:
-        """The epilogue's f32 tile reuses the memory of the A tiles and scales."""
-        return max(self.block_m * TILE_N * 4, self.a_bytes + self.scale_bytes)
+PARAMETERS = (
+    Parameter("a_quant", torch.uint8, 2),
+    Parameter("a_scale", torch.uint8, 2),
+    Parameter("w1", torch.uint8, 3),
+    Parameter("w1_scale", torch.uint8, 3),
+    Parameter("sorted_expert_ids", torch.int32, 1),
+    Parameter("cumsum", torch.int32, 1),
+    Parameter("m_indices", torch.int32, 1),
+    Parameter("n_tokens"),
+    Parameter("out_q", torch.uint8, 2),
+    Parameter("out_scale", torch.uint8, 2),
+    Parameter("hidden", torch.bfloat16, 2),
+)
+"""gemm1's kernel parameters in the order of its ABI."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """gemm1's kernel parameters in the order of its ABI; buffers as global pointers."""
+    """gemm1's kernel parameters while it is traced; buffers are global pointers."""
 
     a_quant: fx.Pointer
     a_scale: fx.Pointer
@@ -161,7 +157,7 @@ class _Tile:
         self.slots = ASlots(self.lds, 0, plan.block_m, plan.a_slots, self.thread)
         self.weights = self._weights()
         source = _InlineQuant if plan.inline_quant else _Staged
-        self.a: "_InlineQuant | _Staged" = source(self)
+        self.a: _InlineQuant | _Staged = source(self)
 
     def _weights(self) -> Weights:
         plan, args = self.plan, self.args
@@ -256,7 +252,7 @@ class _Tile:
             buffer_store(
                 out_q,
                 quant.pack_f32(values, factor),
-                offset + group * ROWS_PER_MFMA * row_bytes,
+                offset + group * MFMA_ROWS * row_bytes,
                 nontemporal=True,
             )
         with when(self.thread.index % 4 == 0):
@@ -269,20 +265,20 @@ class _Tile:
         base = (
             lane // 16 * (4 * row_bytes)
             + lane % 16 * 4
-            + self.thread.wave * (COLUMN_GROUPS // 2 * ROWS_PER_MFMA * 4)
+            + self.thread.wave * (COLUMN_GROUPS // 2 * MFMA_ROWS * 4)
         )
         for row_group, strips in enumerate(acc):
             for group, strip in enumerate(strips):
-                column = group // 2 * ROWS_PER_MFMA + group % 2 * OUTPUTS_PER_TILE
+                column = group // 2 * MFMA_ROWS + group % 2 * OUTPUTS_PER_TILE
                 for v in range(4):
-                    constant = (row_group * ROWS_PER_MFMA + v) * row_bytes + column * 4
+                    constant = (row_group * MFMA_ROWS + v) * row_bytes + column * 4
                     self.lds.store(element(strip, v), base, constant, 4)
 
     def _activated(self, row_group: int) -> list[Value]:
         """silu(gate) * up of this thread's 8 columns in one 16-row group."""
         row_bytes = TILE_N * 4
         base = self.thread.index // 16 * row_bytes + self.thread.index % 16 * 32
-        constant = row_group * ROWS_PER_MFMA * row_bytes
+        constant = row_group * MFMA_ROWS * row_bytes
         gate = self._read_8(base, constant)
         up = self._read_8(base, constant + OUTPUTS_PER_TILE * 4)
         return [self._silu_mul(g, u) for g, u in zip(gate, up, strict=True)]
@@ -351,7 +347,8 @@ class _Staged:
             self._index(tile.args.m_indices, first + ADma.local_row(self.thread, step))
             for step in range(ADma.passes(self.plan.block_m))
         ]
-        self.dma = ADma(a_quant, tile.slots, self.lds, rows, row_bytes, self.thread)
+        halves = self.plan.k_tiles * HALVES
+        self.dma = ADma(a_quant, tile.slots, self.lds, rows, row_bytes, halves, self.thread)
 
     @staticmethod
     def _index(m_indices: fx.Pointer, row: Value) -> Value:
@@ -435,9 +432,7 @@ class _InlineQuant:
         """Start the bf16 loads of a tile, one piece per half."""
         half_bytes = TILE_K // HALVES * self.BF16_BYTES
         self.pending[tile] = [
-            buffer_load(
-                self.hidden, self.offset + (HALVES * tile + half) * half_bytes, words=4
-            )
+            buffer_load(self.hidden, self.offset + (HALVES * tile + half) * half_bytes, words=4)
             for half in range(HALVES)
         ]
 
@@ -465,74 +460,10 @@ class _InlineQuant:
         return codes, scales
 
     def _scale_slot(self, tile: int) -> int:
-        return self.scale_base + tile % self.plan.a_slots * SCALE_TILE_BYTES
+        return self.scale_base + tile % self.plan.scale_slots * SCALE_TILE_BYTES
 
     def _scale_offset(self) -> Value:
         return (self.position // 4 * 16 + self.row) * 4
 
     def read_scales(self, tile: int) -> list[Value]:
         return [self.lds.load(self.thread.lane * 4, self._scale_slot(tile), T.i32, 4)]
-
-
-def build(plan: Plan, symbol: str) -> Any:
-    """The ``@flyc.jit`` launcher of one gemm1 kernel.
-
-    Its arguments are those of :class:`Arguments`, then the number of workgroups and the stream.
-    """
-    buffer_type = abi.kernel_parameter(plan.flags)
-    host_type = abi.launcher_parameter(plan.flags)
-
-    @flyc.kernel(name=symbol, known_block_size=[BLOCK_THREADS, 1, 1])
-    def kernel(
-        a_quant: buffer_type,
-        a_scale: buffer_type,
-        w1: buffer_type,
-        w1_scale: buffer_type,
-        sorted_expert_ids: buffer_type,
-        cumsum: buffer_type,
-        m_indices: buffer_type,
-        n_tokens: fx.Int32,
-        out_q: buffer_type,
-        out_scale: buffer_type,
-        hidden: buffer_type,
-    ):
-        buffers = [
-            abi.as_pointer(argument)
-            for argument in (
-                a_quant, a_scale, w1, w1_scale, sorted_expert_ids, cumsum, m_indices,
-                out_q, out_scale, hidden,
-            )
-        ]
-        run(plan, Arguments(*buffers[:7], n_tokens, *buffers[7:]))
-
-    @flyc.jit
-    def launch(
-        a_quant: host_type,
-        a_scale: host_type,
-        w1: host_type,
-        w1_scale: host_type,
-        sorted_expert_ids: host_type,
-        cumsum: host_type,
-        m_indices: host_type,
-        n_tokens: fx.Int32,
-        out_q: host_type,
-        out_scale: host_type,
-        hidden: host_type,
-        workgroups: fx.Int32,
-        stream: fx.Stream,
-    ):
-        kernel(
-            abi.argument(a_quant),
-            abi.argument(a_scale),
-            abi.argument(w1),
-            abi.argument(w1_scale),
-            abi.argument(sorted_expert_ids),
-            abi.argument(cumsum),
-            abi.argument(m_indices),
-            n_tokens,
-            abi.argument(out_q),
-            abi.argument(out_scale),
-            abi.argument(hidden),
-        ).launch(grid=(workgroups, 1, 1), block=(BLOCK_THREADS, 1, 1), stream=stream)
-
-    return launch

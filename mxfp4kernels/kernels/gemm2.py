@@ -5,19 +5,21 @@ K tiles, the epilogue (epilogues.py). With at most two K tiles everything is loa
 more, two tiles are in flight as in gemm1. Layouts and lane maps: docs/kernels.md.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
-import flydsl.compiler as flyc
 import flydsl.expr as fx
+import torch
 from flydsl._mlir.dialects import llvm
-from flydsl.expr.typing import T, as_ir_value
+from flydsl.expr.typing import T
 
+from .. import shapes
 from ..flags import FlagSet
-from ..shapes import BLOCK_THREADS, TILE_K, TILE_N, Shape, Variant
-from . import abi, epilogues
+from ..shapes import MFMA_ROWS, SCALE_TILE_BYTES, TILE_K, TILE_N, Shape, Variant
+from . import epilogues
 from .control import stride, when
+from .entry import Parameter
 from .primitives import (
     UNBOUNDED,
     WAVE,
@@ -25,7 +27,6 @@ from .primitives import (
     Value,
     buffer,
     buffer_load,
-    const_i32,
     fence_schedule,
     load_i32,
     rocdl,
@@ -34,9 +35,6 @@ from .primitives import (
 from .tile import (
     COLUMN_GROUPS,
     HALVES,
-    ROW_BYTES,
-    ROWS_PER_MFMA,
-    SCALE_TILE_BYTES,
     Accumulators,
     ADma,
     ASlots,
@@ -58,24 +56,36 @@ PUBLISHED_VMCNT = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about one gemm2 kernel that is fixed when it is compiled."""
+    """Everything about one gemm2 kernel that is fixed when it is compiled.
+
+    ``halves`` are the 128-wide halves of K that hold data; ``pairs`` counts 32-row pairs of 16-row
+    groups, which share their scale dwords; ``a_slots`` are K tiles that LDS holds.
+    """
 
     block_m: int
     hidden: int
     inter: int
     halves: int
+    k_tiles: int
+    n_blocks: int
+    a_slots: int
+    lds_bytes: int
     epilogue: str
     persistent: bool
     nontemporal: bool
     flags: FlagSet
 
     @classmethod
-    def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> "Plan":
+    def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> Plan:
         return cls(
             block_m=variant.block_m,
             hidden=shape.hidden,
             inter=shape.inter,
             halves=shape.inter_used // (TILE_K // HALVES),
+            k_tiles=shapes.k_tiles(variant, shape),
+            n_blocks=shapes.n_blocks(variant, shape),
+            a_slots=shapes.a_slots(variant, shape),
+            lds_bytes=shapes.lds_bytes(variant, shape),
             epilogue=variant.epilogue,
             persistent=variant.persistent,
             nontemporal=variant.nontemporal_weights,
@@ -83,40 +93,34 @@ class Plan:
         )
 
     @property
-    def k_tiles(self) -> int:
-        """K tiles that hold data; the last may be half empty."""
-        return -(-self.halves // HALVES)
-
-    @property
-    def n_blocks(self) -> int:
-        return self.hidden // TILE_N
-
-    @property
     def pairs(self) -> int:
-        """A scale dwords per lane and K tile."""
-        return -(-self.block_m // (2 * ROWS_PER_MFMA))
+        return -(-self.block_m // (2 * MFMA_ROWS))
 
     @property
     def resident(self) -> bool:
         """Whether all K tiles are loaded up front."""
         return self.k_tiles <= TILES_IN_FLIGHT
 
-    @property
-    def a_slots(self) -> int:
-        return TILES_IN_FLIGHT if self.resident else 3
 
-    @property
-    def lds_bytes(self) -> int:
-        """The epilogue's exchange tile reuses the memory of the A tiles."""
-        return max(
-            self.a_slots * self.block_m * ROW_BYTES,
-            epilogues.lds_bytes(self.epilogue, self.block_m),
-        )
+PARAMETERS = (
+    Parameter("a_q", torch.uint8, 2),
+    Parameter("a_scale", torch.uint8, 2),
+    Parameter("w2", torch.uint8, 3),
+    Parameter("w2_scale", torch.uint8, 3),
+    Parameter("sorted_expert_ids", torch.int32, 1),
+    Parameter("cumsum", torch.int32, 1),
+    Parameter("sorted_token_ids", torch.int32, 1),
+    Parameter("sorted_weights", torch.float32, 1),
+    Parameter("n_tokens"),
+    Parameter("out", torch.uint8, 2),
+    Parameter("out_scale", torch.uint8, 2),
+)
+"""gemm2's kernel parameters in the order of its ABI; ``out`` is bf16 but for the MXFP4 epilogue."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """gemm2's kernel parameters in the order of its ABI; buffers as global pointers."""
+    """gemm2's kernel parameters while it is traced; buffers are global pointers."""
 
     a_q: fx.Pointer
     a_scale: fx.Pointer
@@ -227,7 +231,9 @@ class _Tile:
             first_row + ADma.local_row(self.thread, step)
             for step in range(ADma.passes(plan.block_m))
         ]
-        self.dma = ADma(buffer(self.args.a_q), self.slots, self.lds, rows, row_bytes, self.thread)
+        size = ADma.HALF_TILE_RECORDS if plan.halves % HALVES else UNBOUNDED
+        a_q = buffer(self.args.a_q, size)
+        self.dma = ADma(a_q, self.slots, self.lds, rows, row_bytes, plan.halves, self.thread)
         for tile in range(min(TILES_IN_FLIGHT, plan.k_tiles)):
             self._start_a(tile)
 
@@ -360,75 +366,3 @@ class _Tile:
                 has_side_effects=True,
             )
             rocdl.s_barrier()
-
-
-def build(plan: Plan, symbol: str) -> Any:
-    """The ``@flyc.jit`` launcher of one gemm2 kernel.
-
-    Its arguments are those of :class:`Arguments`, then the number of workgroups and the stream.
-    """
-    buffer_type = abi.kernel_parameter(plan.flags)
-    host_type = abi.launcher_parameter(plan.flags)
-
-    @flyc.kernel(name=symbol, known_block_size=[BLOCK_THREADS, 1, 1])
-    def kernel(
-        a_q: buffer_type,
-        a_scale: buffer_type,
-        w2: buffer_type,
-        w2_scale: buffer_type,
-        sorted_expert_ids: buffer_type,
-        cumsum: buffer_type,
-        sorted_token_ids: buffer_type,
-        sorted_weights: buffer_type,
-        n_tokens: fx.Int32,
-        out: buffer_type,
-        out_scale: buffer_type,
-    ):
-        run(
-            plan,
-            Arguments(
-                a_q=abi.as_pointer(a_q),
-                a_scale=abi.as_pointer(a_scale),
-                w2=abi.as_pointer(w2),
-                w2_scale=abi.as_pointer(w2_scale),
-                sorted_expert_ids=abi.as_pointer(sorted_expert_ids),
-                cumsum=abi.as_pointer(cumsum),
-                sorted_token_ids=abi.as_pointer(sorted_token_ids),
-                sorted_weights=abi.as_pointer(sorted_weights),
-                n_tokens=n_tokens,
-                out=abi.as_pointer(out),
-                out_scale=abi.as_pointer(out_scale),
-            ),
-        )
-
-    @flyc.jit
-    def launch(
-        a_q: host_type,
-        a_scale: host_type,
-        w2: host_type,
-        w2_scale: host_type,
-        sorted_expert_ids: host_type,
-        cumsum: host_type,
-        sorted_token_ids: host_type,
-        sorted_weights: host_type,
-        n_tokens: fx.Int32,
-        out: host_type,
-        out_scale: host_type,
-        workgroups: fx.Int32,
-        stream: fx.Stream,
-    ):
-        kernel(
-            abi.argument(a_q),
-            abi.argument(a_scale),
-            abi.argument(w2),
-            abi.argument(w2_scale),
-            abi.argument(sorted_expert_ids),
-            abi.argument(cumsum),
-            abi.argument(sorted_token_ids),
-            abi.argument(sorted_weights),
-            n_tokens,
-            abi.argument(out),
-            abi.argument(out_scale),
-        ).launch(grid=(workgroups, 1, 1), block=(BLOCK_THREADS, 1, 1), stream=stream)
-
-    return launch

@@ -1,58 +1,62 @@
-"""From (variant, shape, flags) to a launcher that FlyDSL can compile, offline or on a device."""
+"""From (variant, shape, flags) to a launcher that FlyDSL compiles, offline or on a device."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import flydsl.compiler as flyc
-import flydsl.expr as fx
 import torch
 
-from ..flags import FlagSet, acting, label
+from ..flags import FlagSet, acting
 from ..shapes import Shape, Variant, check
-from . import abi, gemm1, gemm2
-
-_GEMM1_BUFFERS = (
-    (torch.uint8, 2),
-    (torch.uint8, 2),
-    (torch.uint8, 3),
-    (torch.uint8, 3),
-    (torch.int32, 1),
-    (torch.int32, 1),
-    (torch.int32, 1),
-    None,
-    (torch.uint8, 2),
-    (torch.uint8, 2),
-    (torch.bfloat16, 2),
-)
+from . import entry, gemm1, gemm2
+from .entry import Parameter
+from .primitives import Value
 
 
 @dataclass(frozen=True)
 class Launcher:
+    """What FlyDSL compiles: the ``@flyc.jit`` function and stand-ins for its arguments.
+
+    The function takes the kernel's parameters, the number of workgroups and a stream.
+    """
+
     symbol: str
     launcher: Any
     placeholders: tuple[Any, ...]
 
 
+def parameters_of(variant: Variant) -> tuple[Parameter, ...]:
+    """The kernel's parameters in the order of its ABI."""
+    if variant.kernel == "gemm1":
+        return gemm1.PARAMETERS
+    if variant.epilogue == "mxfp4":
+        return gemm2.PARAMETERS
+    return tuple(
+        replace(parameter, dtype=torch.bfloat16) if parameter.name == "out" else parameter
+        for parameter in gemm2.PARAMETERS
+    )
+
+
 def build(variant: Variant, shape: Shape, flags: FlagSet) -> Launcher:
+    """The launcher of a kernel, traced when FlyDSL compiles it.
+
+    Raises:
+        ShapeError: the variant cannot run the shape.
+    """
     check(variant, shape)
     flags = acting(variant, flags)
     symbol = f"{variant.kernel}_{variant.name}_{shape}"
-    mod = gemm1 if variant.kernel == "gemm1" else gemm2
-    launcher = mod.build(mod.Plan.of(variant, shape, flags), symbol)
-    return Launcher(symbol, launcher, placeholders(flags, _GEMM1_BUFFERS if mod is gemm1 else _GEMM2_BUFFERS))
+    kernel: Any = gemm1 if variant.kernel == "gemm1" else gemm2
+    plan = kernel.Plan.of(variant, shape, flags)
+    parameters = parameters_of(variant)
 
+    def body(arguments: Mapping[str, Value]) -> None:
+        kernel.run(plan, kernel.Arguments(**arguments))
 
-_GEMM2_BUFFERS = ((torch.uint8,2),(torch.uint8,2),(torch.uint8,3),(torch.uint8,3),(torch.int32,1),(torch.int32,1),(torch.int32,1),(torch.float32,1),None,(torch.uint8,2),(torch.uint8,2))
-
-def placeholders(flags: FlagSet, buffers):
-    out = []
-    for entry in buffers:
-        if entry is None:
-            out.append(1)
-        elif abi.is_bare(flags):
-            out.append(flyc.from_c_void_p(fx.Uint8, None))
-        else:
-            out.append(torch.empty((4,) * entry[1], dtype=entry[0]))
-    return (*out, 1, fx.Stream(None))
+    return Launcher(
+        symbol,
+        entry.launcher(symbol, parameters, flags, body),
+        entry.placeholders(parameters, flags),
+    )

@@ -89,7 +89,7 @@ def buffer_load(
     scalar_offset: int | Value = 0,
     nontemporal: bool = False,
 ) -> Value:
-    """``words`` dwords per lane from byte ``offset`` (per lane) plus ``scalar_offset`` (per wave)."""
+    """``words`` dwords per lane from byte ``offset`` (by lane) plus ``scalar_offset`` (by wave)."""
     return as_ir_value(
         rocdl.raw_ptr_buffer_load(
             i32_words(words),
@@ -101,9 +101,7 @@ def buffer_load(
     )
 
 
-def buffer_store(
-    rsrc: Value, value: Value, offset: Value, *, nontemporal: bool = False
-) -> None:
+def buffer_store(rsrc: Value, value: Value, offset: Value, *, nontemporal: bool = False) -> None:
     """Store one value per lane at byte ``offset``."""
     rocdl.raw_ptr_buffer_store(
         as_ir_value(value),

@@ -71,9 +71,7 @@ class Bf16Blocks:
 
     def _lane_max(self) -> list[Value]:
         """Largest magnitude per lane and piece, as a pair of candidates."""
-        magnitudes = [
-            [u32(word) & ABSOLUTE_BF16_PAIR for word in words] for words in self._words
-        ]
+        magnitudes = [[u32(word) & ABSOLUTE_BF16_PAIR for word in words] for words in self._words]
         return [
             self._max(self._max(words[0], words[1]), self._max(words[2], words[3]))
             for words in magnitudes
@@ -104,10 +102,10 @@ class Bf16Blocks:
 
 
 def scale_bits(amax_bits: fx.Uint32) -> fx.Uint32:
-    """The scale of a block as f32 bits, of which only the exponent field counts (the integer form).
+    """The scale of a block as f32 bits, of which only the exponent counts (the integer form).
 
-    The largest magnitude has a clear sign bit, so the raised exponent is at most 256 and the scale's
-    at most 254: the upper clamp of the rule needs no instruction.
+    The largest magnitude has a clear sign bit, so the raised exponent is at most 256 and that of
+    the scale at most 254: the upper clamp of the rule needs no instruction.
     """
     raised = as_ir_value(amax_bits + ROUND_UP_AT_1_75)
     floor = E2M1_EXPONENT << EXPONENT_SHIFT

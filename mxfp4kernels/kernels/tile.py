@@ -13,11 +13,10 @@ from flydsl._mlir import ir
 from flydsl._mlir.dialects import arith
 from flydsl.expr.typing import T
 
-from ..shapes import BLOCK_THREADS, TILE_K, TILE_N
-from .primitives import WAVE, Lds, Value, buffer_load, const_i32, i32_words, mfma_fp4, u32, uniform
+from ..shapes import BLOCK_THREADS, MFMA_ROWS, SCALE_TILE_BYTES, TILE_K, TILE_N
+from .primitives import WAVE, Lds, Value, buffer_load, i32_words, mfma_fp4, u32, uniform
 
-ROWS_PER_MFMA = 16
-COLUMNS_PER_MFMA = 16
+COLUMNS_PER_MFMA = MFMA_ROWS
 WAVES = BLOCK_THREADS // WAVE
 COLUMN_GROUPS = TILE_N // WAVES // COLUMNS_PER_MFMA
 """16-column groups J of one wave."""
@@ -28,8 +27,6 @@ VECTOR_BYTES = 16
 """Bytes per lane of the widest load; also the unit of the LDS swizzle."""
 B_TILE_BYTES = ROW_BYTES * COLUMNS_PER_MFMA
 """Bytes of one 16-column group of one K tile, contiguous in the shuffled weights."""
-SCALE_TILE_BYTES = 4 * WAVE
-"""Bytes of the scale dwords of one pair of 16-row groups and one K tile."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ class Weights:
 class ASlots:
     """A tiles in LDS: ``slots`` tiles of BM rows x 128 bytes, 16-byte columns XOR-swizzled.
 
-    The byte column c of row r is stored at ``c ^ ((r & 14) << 3)``, which keeps the 16 rows that one
+    Byte column c of row r is stored at ``c ^ ((r & 14) << 3)``, which keeps the 16 rows that one
     ``ds_read_b128`` touches on different banks.
     """
 
@@ -140,8 +137,8 @@ class ASlots:
         self._block_m = block_m
         self._slots = slots
         self._thread = thread
-        row = thread.lane % ROWS_PER_MFMA
-        column = thread.lane // ROWS_PER_MFMA * VECTOR_BYTES
+        row = thread.lane % MFMA_ROWS
+        column = thread.lane // MFMA_ROWS * VECTOR_BYTES
         self._read_offsets = [
             row * ROW_BYTES + ((column + half * ROW_BYTES // HALVES) ^ swizzle(row))
             for half in range(HALVES)
@@ -162,13 +159,13 @@ class ASlots:
             [
                 self._lds.load(
                     self._read_offsets[half],
-                    self.start(tile) + group * ROWS_PER_MFMA * ROW_BYTES,
+                    self.start(tile) + group * MFMA_ROWS * ROW_BYTES,
                     i32_words(4),
                     VECTOR_BYTES,
                 )
                 for half in range(halves)
             ]
-            for group in range(self._block_m // ROWS_PER_MFMA)
+            for group in range(self._block_m // MFMA_ROWS)
         ]
 
 
@@ -183,16 +180,27 @@ class ADma:
     ROWS_PER_WAVE = WAVE * VECTOR_BYTES // ROW_BYTES
     ROWS_PER_PASS = WAVES * ROWS_PER_WAVE
 
+    HALF_TILE_RECORDS = 2**31
+    """Descriptor size when the last tile is half empty: the range check drops the other half."""
+
     def __init__(
-        self, rsrc: Value, slots: ASlots, lds: Lds, rows: list[Value], row_bytes: int, thread: Thread
+        self,
+        rsrc: Value,
+        slots: ASlots,
+        lds: Lds,
+        rows: list[Value],
+        row_bytes: int,
+        halves: int,
+        thread: Thread,
     ) -> None:
         self._rsrc = rsrc
         self._slots = slots
         self._lds = lds
+        self._halves = halves
         self._wave_bytes = thread.wave * (WAVE * VECTOR_BYTES)
         local_row = self.local_row(thread, 0)
-        column = (thread.lane % 8 * VECTOR_BYTES) ^ swizzle(local_row)
-        self._offsets = [row * row_bytes + column for row in rows]
+        self._column = (thread.lane % 8 * VECTOR_BYTES) ^ swizzle(local_row)
+        self._offsets = [row * row_bytes + self._column for row in rows]
 
     @classmethod
     def passes(cls, block_m: int) -> int:
@@ -207,7 +215,14 @@ class ADma:
 
     def start(self, tile: int) -> None:
         """Start the loads of one K tile."""
-        for step, offset in enumerate(self._offsets):
+        offsets = self._offsets
+        if self._halves - HALVES * tile == 1:
+            first_half = self._column < ROW_BYTES // HALVES
+            offsets = [
+                fx.Uint32(first_half.select(offset, u32(self.HALF_TILE_RECORDS)))
+                for offset in offsets
+            ]
+        for step, offset in enumerate(offsets):
             rows_before = step * self.ROWS_PER_PASS
             self._lds.dma(
                 self._rsrc,
@@ -233,7 +248,7 @@ def zero_accumulators(block_m: int) -> Accumulators:
     zero = arith.constant(
         vector_type, ir.DenseElementsAttr.get_splat(vector_type, ir.FloatAttr.get(T.f32, 0.0))
     )
-    return [[zero] * COLUMN_GROUPS for _ in range(block_m // ROWS_PER_MFMA)]
+    return [[zero] * COLUMN_GROUPS for _ in range(block_m // MFMA_ROWS)]
 
 
 def accumulate(
