@@ -10,14 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import yaml
 
+from mxfp4kernels.isa.operands import split_tail
 from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
 
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _MetadataLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe YAML with the tags that LLVM puts before scalars that it could misread: ``!str 1``."""
+
+
+def _tagged_text(loader: Any, node: Any) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_MetadataLoader.add_constructor("!str", _tagged_text)
 
 _INSTRUCTION = re.compile(r"[ \t]*([a-z]\w*)(?:[ \t]+([^;]*))?(?:;.*)?$", re.ASCII)
 _LABEL = re.compile(r"[ \t]*(\"[^\"]+\"|[A-Za-z_.$][\w.$@]*):[ \t]*")
@@ -27,8 +36,9 @@ _TYPE_FUNCTION = re.compile(r"\"?([^\",]+)\"?\s*,\s*[@%]function")
 _KERNEL_NAMES = re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+\"?([^\s\";]+)", re.MULTILINE)
 _PROCESSOR = re.compile(r"gfx\w+")
 
+_SECTIONS = frozenset(("text", "data", "bss", "section"))
 _DATA_DIRECTIVES_TEXT = """
-    text data bss section pushsection popsection previous subsection globl global weak local
+    globl global weak local
     hidden protected internal type size set equ p2align p2alignl p2alignw align balign fill zero
     space skip byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128
     sleb128 comm lcomm file loc ident addrsig addrsig_sym reloc hsa_code_object_version
@@ -38,40 +48,6 @@ _DATA_DIRECTIVES_TEXT = """
     amdgpu_indirect_call amdgpu_typeid
 """
 _DATA_DIRECTIVES = frozenset(_DATA_DIRECTIVES_TEXT.split())
-
-_REGISTER = (
-    r"(?:[vas](?:\d+|\[\d+(?::\d+)?\])|ttmp(?:\d+|\[\d+:\d+\])"
-    r"|(?:vcc|exec|flat_scratch|xnack_mask|tba|tma)(?:_lo|_hi)?"
-    r"|m0|off|null|scc|vccz|execz|lds_direct|src_\w+)"
-)
-_NUMBER = r"-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
-_VALUE = rf"(?:{_REGISTER}|{_NUMBER}|lit(?:64)?\({_NUMBER}\))"
-_OPERAND = re.compile(
-    rf"{_VALUE}|-?\|{_VALUE}\||-{_REGISTER}|-?(?:neg|abs|sext)\((?:{_VALUE}|\|{_VALUE}\|)\)"
-    rf"|-?abs\(sext\({_REGISTER}\)\)|-?\|sext\({_REGISTER}\)\|",
-    re.ASCII,
-)
-_SYMBOL = re.compile(r"\(?[A-Za-z_.$][\w.$@]*\)?(?:[+-]\(?[\w.$@]+\)?)*", re.ASCII)
-_FUNCTION_OPERAND = re.compile(r"(?:hwreg|sendmsg|gpr_idx|max|lo|hi)\(.*\)", re.ASCII)
-_REGISTER_LIKE = re.compile(r"[vas]\d|[vas]\[")
-_WHOLE_TAIL = frozenset(("s_waitcnt", "s_sendmsg", "s_sendmsghalt"))
-_NEEDS_SCAN = re.compile(r"\(|\[[^\]]*[ \t]")
-
-_BARE_MODIFIERS_TEXT = """
-    offen idxen addr64 glc slc dlc nt sc0 sc1 scc lds tfe lwe gds clamp high done vm r128 a16
-    d16 unorm da row_mirror row_half_mirror wave_shl wave_shr wave_rol wave_ror
-"""
-_BARE_MODIFIERS = frozenset(_BARE_MODIFIERS_TEXT.split())
-_VALUE_MODIFIERS_TEXT = """
-    offset offset0 offset1 format dfmt nfmt op_sel op_sel_hi neg_lo neg_hi bitop3 cbsz abid blgp
-    neg quad_perm row_shl row_shr row_ror wave_shl wave_shr wave_rol wave_ror row_bcast
-    row_newbcast row_share row_xmask row_mask bank_mask bound_ctrl fi dpp8 dst_sel dst_unused
-    src0_sel src1_sel mul div omod scale_sel byte_sel matrix_a_fmt matrix_b_fmt
-"""
-_VALUE_MODIFIERS = frozenset(_VALUE_MODIFIERS_TEXT.split())
-
-
-Modifiers = tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -99,6 +75,7 @@ class _Reader:
     documents: list[Mapping[str, Any]] = field(default_factory=list)
     target: str = ""
     inline_asm: bool = False
+    in_code: bool = True
     line: int = 0
 
     @property
@@ -144,7 +121,7 @@ class _Reader:
 
     def _instruction(self, opcode: str, tail: str, line: str) -> None:
         try:
-            operands, modifiers = _split_tail(opcode, tail)
+            operands, modifiers = split_tail(opcode, tail)
         except ValueError as error:
             raise AssemblyError(str(error), self.line, line) from None
         instructions = self._function(line).instructions
@@ -168,12 +145,14 @@ class _Reader:
         return self.functions[-1]
 
     def _label(self, name: str) -> None:
+        if not self.in_code:
+            return
         first = self.bare and not self.functions and not name.startswith(".L")
         if name in self.kernel_names or name in self.function_names or first:
             self.functions.append(_Function(name, self.line))
         if not self.functions:
             if not self.bare:
-                return  # a label of a data section ahead of the code
+                return  # a debug label ahead of the code
             self.functions.append(_Function("", self.line))
         labels = self.functions[-1].labels
         if name in labels:
@@ -192,6 +171,8 @@ class _Reader:
             self.descriptor[name] = self._value(value)
         elif name == "amdgcn_target":
             self.target = _processor(value)
+        elif name in _SECTIONS:
+            self.in_code = name == "text" or value.strip('"').startswith(".text")
         elif name in ("set", "equ"):
             self._set(value)
         elif name == "type":
@@ -215,7 +196,7 @@ class _Reader:
 
     def _end_metadata(self) -> None:
         try:
-            document = yaml.load("\n".join(self.metadata or ()), Loader=_YAML_LOADER)
+            document = yaml.load("\n".join(self.metadata or ()), Loader=_MetadataLoader)
         except yaml.YAMLError as error:
             raise AssemblyError(
                 f".amdgpu_metadata is not valid YAML: {error}", self.metadata_line
@@ -256,100 +237,6 @@ def _without_comment(text: str) -> str:
 def _processor(value: str) -> str:
     match = _PROCESSOR.search(value)
     return match[0] if match is not None else value.strip('"')
-
-
-@lru_cache(maxsize=1 << 16)
-def _is_operand(text: str) -> bool:
-    return _OPERAND.fullmatch(text) is not None
-
-
-@lru_cache(maxsize=1 << 14)
-def _is_scalar_only_operand(text: str) -> bool:
-    """Symbols and ``hwreg(...)``-like operands, which only some opcodes take."""
-    if _FUNCTION_OPERAND.fullmatch(text):
-        return True
-    return _SYMBOL.fullmatch(text) is not None and _REGISTER_LIKE.match(text) is None
-
-
-def _modifier(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    known = _VALUE_MODIFIERS if colon else _BARE_MODIFIERS
-    if name not in known or (colon and not value):
-        raise ValueError(f"unknown modifier {text!r}")
-    return name, value
-
-
-@lru_cache(maxsize=1 << 14)
-def _modifiers(text: str) -> Modifiers:
-    return tuple(map(_modifier, _split_outside_brackets(text, " \t")))
-
-
-def _split_tail(opcode: str, tail: str) -> tuple[tuple[str, ...], Modifiers]:
-    """Operands and modifiers of what follows the opcode.
-
-    Raises:
-        ValueError: an operand or a modifier that is not understood.
-    """
-    if not tail:
-        return (), ()
-    if opcode in _WHOLE_TAIL:
-        return (tail,), ()
-    if _NEEDS_SCAN.search(tail) is None:
-        # What compilers print: ", " between operands, blanks before modifiers, nowhere else.
-        operands = tail.split(", ")
-        operands[-1], _, rest = operands[-1].partition(" ")
-        if all(map(_is_operand, operands)):
-            return tuple(operands), _modifiers(rest)
-    return _split_tail_slowly(opcode, tail)
-
-
-def _split_tail_slowly(opcode: str, tail: str) -> tuple[tuple[str, ...], Modifiers]:
-    *operands, last = _split_outside_brackets(tail, ",")
-    first, *rest = _split_outside_brackets(last, " \t") or [""]
-    if not operands and _is_modifier(first):
-        return (), _modifiers(tail)
-    operands.append(first)
-    for operand in operands:
-        if not _is_operand(operand):
-            _check_symbol(opcode, operand)
-    return tuple(operands), tuple(map(_modifier, rest))
-
-
-def _check_symbol(opcode: str, operand: str) -> None:
-    takes_symbols = opcode.startswith(("s_", "v_mov_b32"))
-    if not (takes_symbols and _is_scalar_only_operand(operand)):
-        raise ValueError(f"operand {operand!r} is not understood")
-
-
-def _is_modifier(text: str) -> bool:
-    try:
-        _modifier(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _split_outside_brackets(text: str, separators: str) -> list[str]:
-    """Split where no bracket or quote is open; blanks inside square brackets are dropped."""
-    parts, part, depth, square, quoted = [], "", 0, 0, False
-    for character in text:
-        if character == '"':
-            quoted = not quoted
-        elif character in "([":
-            depth += 1
-            square += character == "["
-        elif character in ")]":
-            depth -= 1
-            square -= character == "]"
-        if character in separators and not depth and not quoted:
-            parts.append(part.strip())
-            part = ""
-        elif not (square and character in " \t"):
-            part += character
-    parts.append(part.strip())
-    if separators != ",":
-        parts = [part for part in parts if part]
-    return parts
 
 
 def parse_all(text: str) -> tuple[Program, ...]:
