@@ -1,5 +1,6 @@
 """gemm1 and gemm2 in FlyDSL, one source each; every flag's two forms stand side by side."""
 
-from .launcher import Launcher, build
+from .device import DeviceKernel, LaunchError, device_kernel
+from .launcher import Launcher, build, parameters_of
 
-__all__ = ["Launcher", "build"]
+__all__ = ["DeviceKernel", "LaunchError", "Launcher", "build", "device_kernel", "parameters_of"]
