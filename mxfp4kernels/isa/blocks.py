@@ -106,7 +106,8 @@ def control_flow(program: Program) -> ControlFlow:
     ]
     back = [edge for edge in backward if flow.dominates(edge[1], edge[0])]
     irreducible = tuple(edge for edge in backward if edge not in back)
-    return ControlFlow(blocks, predecessors, dominators, _loops(back, predecessors), irreducible)
+    loops = _loops(back, predecessors, dominators)
+    return ControlFlow(blocks, predecessors, dominators, loops, irreducible)
 
 
 def _is_terminator(opcode: str) -> bool:
@@ -214,7 +215,9 @@ def _common(first: int, second: int, immediate: list[int | None], position: dict
 
 
 def _loops(
-    back: list[tuple[int, int]], predecessors: tuple[tuple[int, ...], ...]
+    back: list[tuple[int, int]],
+    predecessors: tuple[tuple[int, ...], ...],
+    dominators: tuple[int | None, ...],
 ) -> tuple[Loop, ...]:
     bodies: dict[int, set[int]] = {}
     for source, header in back:
@@ -224,7 +227,7 @@ def _loops(
             block = stack.pop()
             if block not in body:
                 body.add(block)
-                stack.extend(predecessors[block])
+                stack += [p for p in predecessors[block] if dominators[p] is not None]
     ordered = sorted(bodies.items(), key=lambda item: (-len(item[1]), item[0]))
     loops: list[Loop] = []
     for header, body in ordered:
