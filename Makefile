@@ -4,7 +4,6 @@ PYTHON ?= python3
 VENV ?= .venv
 PIP_ARGS ?=
 PYTEST_ARGS ?=
-SHAPE ?= kimi-k2.5-tp4
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -22,7 +21,7 @@ help:
 	@echo 'make clean      remove what tools leave behind;  make distclean  also $(VENV)'
 	@echo
 	@echo 'Each sets up $(VENV) first, from $(PYTHON) (3.10 or later). Variables:'
-	@echo '  PYTHON=python3.12   PYTEST_ARGS="-k cache"   SHAPE=385x7168x256x9 (ablation)'
+	@echo '  PYTHON=python3.12   PYTEST_ARGS="-k cache"'
 	@echo '  PIP_ARGS="--extra-index-url URL"   more options for pip, for instance an index with a'
 	@echo '                                     CPU or ROCm build of torch'
 
@@ -43,7 +42,7 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 ablation: $(INSTALLED)
-	$(BIN)/mxfp4kernels ablate --shape $(SHAPE)
+	$(BIN)/mxfp4kernels ablate
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

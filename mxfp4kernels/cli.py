@@ -9,12 +9,16 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import files, flags, shapes
+from tqdm import tqdm
+
+from . import ablation, claims, counts, files, flags, isa, parity, published, shapes
 from .cache import LOCATION_VARIABLE, Cache, CacheError
 from .compiler import (
     ARCHITECTURES,
@@ -83,10 +87,14 @@ def _print_table(rows: Sequence[Mapping[str, object]], out: TextIO) -> None:
         print("  ".join(padded).rstrip(), file=out)
 
 
+def _print_json(value: object) -> None:
+    json.dump(value, sys.stdout, indent=1)
+    print()
+
+
 def _emit(rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
     if as_json:
-        json.dump(list(rows), sys.stdout, indent=1)
-        print()
+        _print_json(list(rows))
     else:
         _print_table(rows, sys.stdout)
 
@@ -167,6 +175,163 @@ def compile_verb(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def isa_verb(arguments: argparse.Namespace) -> int:
+    """Count the instructions of a kernel or of any .s file, and say what limits its occupancy."""
+    program, about = _program(arguments)
+    counted = isa.count_program(program)
+    regions = {counts.KERNEL: counted.kernel} | {
+        region.value: of_region for region, of_region in counted.regions.items()
+    }
+    rows = [
+        {"region": name}
+        | {of.value: number for of, number in of_region.classes.items()}
+        | {"total": of_region.total}
+        for name, of_region in regions.items()
+    ]
+    occupancy = isa.occupancy_of(program) if program.metadata else None
+    if arguments.json:
+        report = {**about, "symbol": program.name, "target": program.target, "regions": rows}
+        report["occupancy"] = None if occupancy is None else asdict(occupancy)
+        _print_json(report)
+        return OK
+    _print_table(rows, sys.stdout)
+    if occupancy is not None:
+        print(f"\n{_describe_occupancy(occupancy)}")
+    return OK
+
+
+def _program(arguments: argparse.Namespace) -> tuple[isa.Program, dict[str, object]]:
+    """The program of a .s file or of a compiled variant, and what is known of the latter."""
+    if arguments.target.endswith(".s"):
+        return isa.parse(Path(arguments.target).read_text(encoding="utf-8")), {}
+    kernel = _compiler(arguments).compile(
+        Job(_variant(arguments.target), arguments.shape, arguments.flags, arguments.arch)
+    )
+    _show_warnings([kernel])
+    return kernel.program, _describe(kernel)
+
+
+def _describe_occupancy(occupancy: isa.Occupancy) -> str:
+    lines = [
+        f"{occupancy.waves_per_simd} waves per SIMD, {occupancy.workgroups_per_cu} workgroups per "
+        f"compute unit, limited by {occupancy.limiter}"
+    ]
+    for limit in occupancy.limits:
+        gain = "" if limit.to_gain is None else f", {limit.to_gain} fewer for the next step"
+        lines.append(f"  {limit.resource:5} {limit.used:7}  allows {limit.waves}{gain}")
+    return "\n".join(lines)
+
+
+def diff_verb(arguments: argparse.Namespace) -> int:
+    """Show what differs between two flag settings of a variant, or between two .s files."""
+    sides = _sides(arguments)
+    (left_name, left), (right_name, right) = sides
+    difference = isa.diff(left, right, left_name=left_name, right_name=right_name)
+    if arguments.html:
+        files.write_text(arguments.html, isa.render_html(difference))
+    elif arguments.json:
+        _print_json([_describe_section(section) for section in difference.sections])
+    else:
+        print(isa.render_text(difference, arguments.context, colour=sys.stdout.isatty()))
+    return OK
+
+
+def _sides(arguments: argparse.Namespace) -> list[tuple[str, isa.Program]]:
+    """Both programs and what to call them."""
+    words = arguments.what
+    if len(words) == 2:
+        return [(word, isa.parse(Path(word).read_text(encoding="utf-8"))) for word in words]
+    if len(words) != 3:
+        raise ValueError("diff takes two .s files, or a variant and two flag settings")
+    variant = _variant(words[0])
+    jobs = [
+        Job(variant, arguments.shape, flags.parse_flags(word), arguments.arch) for word in words[1:]
+    ]
+    kernels = _compiler(arguments).compile_all(jobs)
+    _show_warnings(kernels)
+    return [(str(kernel.job), kernel.program) for kernel in kernels]
+
+
+def _describe_section(section: isa.Section) -> dict[str, object]:
+    return {
+        "region": section.title,
+        "rows": len(section.rows),
+        "changed": sum(not row.same for row in section.rows),
+        "left": {of.value: number for of, number in section.left.classes.items()},
+        "right": {of.value: number for of, number in section.right.classes.items()},
+    }
+
+
+def ablate_verb(arguments: argparse.Namespace) -> int:
+    """Compile and count every flag setting that the studies need; write the tables."""
+    variants, refused = ablation.runnable(arguments.shape, arguments.variant or shapes.VARIANTS)
+    studies = tuple(arguments.study or flags.STUDIES)
+    whole = (arguments.shape, arguments.variant, arguments.study) == (
+        shapes.REFERENCE_SHAPE,
+        None,
+        None,
+    )
+    if not whole and arguments.output is None:
+        raise ValueError(
+            f"with another shape, or a part of the variants or studies, name --output; "
+            f"{counts.COUNTS.parent} holds all of {shapes.REFERENCE_SHAPE}"
+        )
+    for reason in refused:
+        print(f"mxfp4kernels: left out: {reason}", file=sys.stderr)
+    jobs = ablation.jobs(arguments.shape, variants, studies)
+    with _progress("compiling", arguments.quiet) as progress:
+        table, warnings = ablation.run(_compiler(arguments), jobs, progress)
+    for warning in warnings:
+        print(f"mxfp4kernels: warning: {warning}", file=sys.stderr)
+    folder = arguments.output or counts.COUNTS.parent
+    counts.write_counts(table, folder / counts.COUNTS.name)
+    written = [counts.COUNTS.name]
+    if whole:
+        reference = published.read_reference()
+        claims.write_claims(claims.check_claims(table, reference), folder / claims.CLAIMS.name)
+        parity.write_parity(parity.compare(table, reference), folder / parity.PARITY.name)
+        written += [claims.CLAIMS.name, parity.PARITY.name]
+    if not arguments.quiet:
+        print(f"{len(jobs)} kernels counted; wrote {', '.join(written)} in {folder}")
+    return OK
+
+
+@contextmanager
+def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr; one line every few seconds where stderr is no terminal."""
+    if quiet:
+        yield None
+        return
+    seconds = 0.1 if sys.stderr.isatty() else 5.0
+    with tqdm(desc=what, unit="kernel", mininterval=seconds, file=sys.stderr) as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield report
+
+
+def claims_verb(arguments: argparse.Namespace) -> int:
+    """Check what the pull request says against the counts; needs no compiler."""
+    table = counts.read_counts(arguments.counts)
+    reference = published.read_reference()
+    if arguments.parity:
+        rows = parity.compare(table, reference)
+    else:
+        rows = claims.check_claims(table, reference)
+    shown = [row for row in rows if arguments.all or row["verdict"] not in _TACIT]
+    if not arguments.json and not arguments.parity:
+        shown = [{name: row[name] for name in claims.COLUMNS if name != "how"} for row in shown]
+    _emit(shown, arguments.json)
+    failed = any(row["verdict"] in (claims.CONTRADICTED, parity.OUTSIDE) for row in rows)
+    return FAILED if arguments.check and failed else OK
+
+
+_TACIT = (claims.NOT_APPLICABLE, parity.NOT_HELD)
+"""Verdicts of rows that say nothing by themselves."""
+
+
 def _describe(kernel: CompiledKernel) -> dict[str, object]:
     job = kernel.job
     return {
@@ -213,7 +378,59 @@ def _parser() -> argparse.ArgumentParser:
         "--code-object", type=Path, help="also link the ELF code object; needs an ld.lld"
     )
     _add_json(compiling)
+    reading = verb("isa", isa_verb)
+    reading.add_argument("target", help="a variant such as gemm1/bm128, or a .s file")
+    _add_flags(reading)
+    _add_compiler(reading)
+    _add_json(reading)
+    _add_diff(verb("diff", diff_verb))
+    _add_ablate(verb("ablate", ablate_verb))
+    _add_claims(verb("claims", claims_verb))
     return parser
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="+",
+        metavar="WHAT",
+        help="a variant and two flag settings (gemm1/bm128 none all), or two .s files",
+    )
+    _add_compiler(parser)
+    parser.add_argument("--html", type=Path, help="write one self-contained page instead")
+    parser.add_argument(
+        "--context", type=int, default=3, help="unchanged instructions around a change"
+    )
+    _add_json(parser)
+
+
+def _add_ablate(parser: argparse.ArgumentParser) -> None:
+    _add_compiler(parser)
+    parser.add_argument(
+        "--variant",
+        action="append",
+        type=_checked(_variant),
+        help="only this variant; may be given again",
+    )
+    parser.add_argument(
+        "--study", action="append", choices=list(flags.STUDIES), help="only this study; again too"
+    )
+    parser.add_argument("-o", "--output", type=Path, help="directory for the tables")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+
+
+def _add_claims(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--counts", type=Path, default=counts.COUNTS, help="the table (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--parity", action="store_true", help="the published counts of both commits instead"
+    )
+    parser.add_argument("--all", action="store_true", help="also rows without a verdict")
+    parser.add_argument(
+        "--check", action="store_true", help="exit with 1 if a claim or a tolerance fails"
+    )
+    _add_json(parser)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -266,10 +483,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CompileError as error:
         if arguments.verbose:
             print(error.details, file=sys.stderr)
-        return _complain(FAILED, f"{_first_line(error)} (--verbose shows the compiler's words)")
+        return _complain(FAILED, f"{error}; mxfp4kernels --verbose {arguments.verb} shows more")
     except MissingComponent as error:
         return _complain(MISSING, str(error))
-    except ValueError as error:
+    except (ValueError, counts.MissingCounts) as error:
+        if arguments.verbose:
+            traceback.print_exc()
         return _complain(USAGE, str(error))
     except CacheError as error:
         return _complain(STORAGE, str(error))
@@ -277,12 +496,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(STORAGE, f"{error.filename or 'output'}: {error.strerror}")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
-
-
 def _complain(code: int, message: str) -> int:
-    print(f"mxfp4kernels: error: {message}", file=sys.stderr)
+    first, *more = message.splitlines()
+    print(f"mxfp4kernels: error: {first}{' [...]' if more else ''}", file=sys.stderr)
     return code
 
 

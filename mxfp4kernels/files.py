@@ -9,6 +9,10 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+"""The checkout that the package runs from; ``data/``, ``figures/`` and ``notebooks/`` lie in it."""
+DATA = REPOSITORY / "data"
+
 
 class TableError(ValueError):
     """A table whose columns are not the ones its reader or writer was promised."""

@@ -88,8 +88,12 @@ def _as_a_user(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     drop = "import os; os.getuid() or os.setuid(65534)\n"
     packages = os.pathsep.join(path for path in sys.path if path)
     return subprocess.run(
-        [sys.executable, "-c", f"import mxfp4kernels.cache as c, sys, pathlib\n{drop}{code}"]
-        + list(arguments),
+        [
+            sys.executable,
+            "-c",
+            f"import mxfp4kernels.cache as c, sys, pathlib\n{drop}{code}",
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         check=False,

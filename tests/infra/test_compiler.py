@@ -289,7 +289,7 @@ def test_an_interrupted_run_keeps_what_was_finished(
     compiler = Compiler(Cache(tmp_path), fake("build_slowly"))
     jobs = [job(variant) for variant in variants_of("gemm1")]
     assert all(compiler.cache.get(compiler.key(job)) for job in jobs)
-    assert not [path for path in tmp_path.rglob("*.tmp")]
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
 def test_two_runs_at_the_same_time(tmp_path: Path, warm: Compiler) -> None:
@@ -344,7 +344,7 @@ def test_missing_torch(monkeypatch, tmp_path: Path) -> None:
 
 
 def test_unknown_architecture() -> None:
-    with pytest.raises(ArchitectureError, match="'gfx942'.*gfx950"):
+    with pytest.raises(ArchitectureError, match=r"'gfx942'.*gfx950"):
         Job(GEMM1, REFERENCE_SHAPE, NONE, arch="gfx942")
 
 

@@ -1,0 +1,74 @@
+"""Runs the notebooks and writes them back with their outputs: ``python -m mxfp4kernels.notebooks``.
+
+Nothing of the run itself is kept, neither times nor the machine's Python, so that a second run writes
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from tqdm import tqdm
+
+from .files import REPOSITORY, write_text
+
+NOTEBOOKS = REPOSITORY / "notebooks"
+SECONDS_PER_CELL = 300
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+class NotebookError(RuntimeError):
+    """A notebook whose cell failed; the file is left as it was."""
+
+
+def execute(path: Path) -> str:
+    """The notebook with fresh outputs, as the text of its file.
+
+    Raises:
+        NotebookError: a cell raised, took too long, or ended the kernel.
+        OSError: the file cannot be read.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    # The kernel is the python3 of this environment, started among the notebooks.
+    client = NotebookClient(
+        notebook,
+        timeout=SECONDS_PER_CELL,
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        raise NotebookError(f"{path.name}: {error}") from error
+    notebook.metadata = nbformat.from_dict(METADATA)  # the kernel adds its version
+    text: str = nbformat.writes(notebook)
+    return text.rstrip("\n") + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run all notebooks, or those named; returns an exit code."""
+    parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.notebooks", description=__doc__)
+    parser.add_argument("notebook", nargs="*", type=Path, help="default: all of notebooks/")
+    arguments = parser.parse_args(argv)
+    paths = arguments.notebook or sorted(NOTEBOOKS.glob("*.ipynb"))
+    for path in tqdm(paths, desc="notebooks", unit="notebook", disable=None):
+        try:
+            write_text(path, execute(path))
+        except NotebookError as error:
+            print(error, file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
