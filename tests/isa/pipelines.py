@@ -19,7 +19,7 @@ def listing(*lines: str) -> str:
 
 
 def prologue() -> list[str]:
-    """Address arithmetic, the loads of the first two tiles, and the barrier that opens the first."""
+    """Addresses, the loads of the first tiles, and the barrier that opens the first."""
     return [
         "s_load_dwordx4 s[4:7], s[0:1], 0x0",
         "s_waitcnt lgkmcnt(0)",

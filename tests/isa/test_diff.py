@@ -141,6 +141,15 @@ def test_text_context_joins_and_parts_hunks():
         render_text(found, context=-1)
 
 
+def test_hunks_that_touch_are_one():
+    left = [f"s_nop {number % 8}" for number in range(10)]
+    right = [*left]
+    right[2] = right[5] = "v_nop"
+    found = diff(parse("\n".join(left)), parse("\n".join(right)))
+    assert render_text(found, context=1).count("@@ -") == 1
+    assert render_text(found, context=0).count("@@ -") == 2
+
+
 def test_colours_are_optional_and_change_nothing_else():
     found = diff(parse("s_nop 0"), parse("s_nop 1"))
     coloured = render_text(found, colour=True)

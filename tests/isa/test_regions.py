@@ -185,6 +185,70 @@ def test_loop_without_mfma_changes_nothing():
     assert barriers(program, regions) == [1, 1, 1, 1]
 
 
+STORE = "buffer_store_dword v0, v21, s[12:15], 0 offen"
+
+
+def test_load_to_lds_that_no_fragment_read_follows_is_no_operand_load():
+    _, regions = regions_of(listing(LOAD_TO_LDS, FRAGMENT_READ, MFMA, LOAD_TO_LDS, MFMA))
+    assert regions.operand_loads == {0}
+
+
+def test_a_trip_of_a_tile_loop_is_followed_no_further_than_itself():
+    lines = [".LBB0_1:", MFMA, STORE, OPERAND_LOAD, "s_cbranch_scc1 .LBB0_1", "s_endpgm"]
+    _, regions = regions_of(listing(*lines))
+    assert regions.operand_loads == frozenset()
+
+
+def test_tile_loop_inside_a_loop_is_one_pass_with_it():
+    inner = [".LBB0_2:", MFMA, STORE, "s_cbranch_scc1 .LBB0_2"]
+    lines = [".LBB0_1:", "s_nop 0", *inner, "s_cbranch_vccnz .LBB0_1", "s_endpgm"]
+    _, regions = regions_of(listing(*lines))
+    assert [(part.tile_loop, len(part.instructions)) for part in regions.passes] == [
+        (False, 1),
+        (True, 5),
+    ]
+
+
+def test_staged_write_in_the_last_tile_is_no_result():
+    lines = [
+        OPERAND_LOAD,
+        BARRIER,
+        FRAGMENT_READ,
+        "ds_write_b128 v20, v[40:43]",
+        FRAGMENT_READ,
+        MFMA,
+    ]
+    _, regions = regions_of(listing(*lines, STORE, "s_endpgm"))
+    assert len(regions.indices(Region.DRAIN)) == 4
+
+
+def test_rolled_loop_without_loads_is_still_kloop():
+    lines = [*prologue(), ".LBB0_1:", FRAGMENT_READ, MFMA, "s_cbranch_scc1 .LBB0_1", BARRIER]
+    program, regions = regions_of(listing(*lines, *epilogue(), "s_endpgm"))
+    assert opcodes(program, regions, Region.KLOOP)[-1] == "s_cbranch_scc1"
+    assert regions.indices(Region.DRAIN) == ()
+
+
+def test_rolled_loop_that_writes_lds_is_not_cut():
+    loop = [".LBB0_1:", MFMA, "ds_write_b32 v20, v40", MFMA, "s_cbranch_scc1 .LBB0_1"]
+    _, regions = regions_of(listing(*loop, "s_endpgm"))
+    assert sizes(regions) == [0, 4, 0, 1]
+
+
+def test_tiles_around_a_rolled_loop_without_lds():
+    loop = [".LBB0_1:", OPERAND_LOAD, MFMA, "s_cbranch_scc1 .LBB0_1"]
+    program, regions = regions_of(listing(*loop, BARRIER, MFMA, BARRIER, STORE, "s_endpgm"))
+    assert opcodes(program, regions, Region.DRAIN).count("s_barrier") == 2
+    assert [part.tiles for part in regions.passes] == [(1, 1)]
+
+
+def test_sparse_mfma_accumulates_in_place():
+    sparse = "v_smfmac_f32_16x16x64_f16 v[8:11], v[40:43], v[44:51], v52"
+    load = "global_load_dwordx4 v[8:11], v60, s[0:1]"
+    _, regions = regions_of(listing(load, sparse, MFMA))
+    assert regions.operand_loads == {0}
+
+
 @pytest.mark.parametrize("text", ["empty:", "s_endpgm"])
 def test_smallest_programs(text):
     program, regions = regions_of(text)
