@@ -59,6 +59,12 @@ def _variant(text: str) -> shapes.Variant:
     return shapes.find_variant(kernel, name)
 
 
+def _workers(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"workers must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
 def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """``parse`` for argparse, which shows only errors of this type in full."""
 
@@ -203,12 +209,19 @@ def isa_verb(arguments: argparse.Namespace) -> int:
 def _program(arguments: argparse.Namespace) -> tuple[isa.Program, dict[str, object]]:
     """The program of a .s file or of a compiled variant, and what is known of the latter."""
     if arguments.target.endswith(".s"):
-        return isa.parse(Path(arguments.target).read_text(encoding="utf-8")), {}
+        return _read_assembly(arguments.target), {}
     kernel = _compiler(arguments).compile(
         Job(_variant(arguments.target), arguments.shape, arguments.flags, arguments.arch)
     )
     _show_warnings([kernel])
     return kernel.program, _describe(kernel)
+
+
+def _read_assembly(path: str) -> isa.Program:
+    try:
+        return isa.parse(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:  # not text, or not assembly
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _describe_occupancy(occupancy: isa.Occupancy) -> str:
@@ -240,7 +253,7 @@ def _sides(arguments: argparse.Namespace) -> list[tuple[str, isa.Program]]:
     """Both programs and what to call them."""
     words = arguments.what
     if len(words) == 2:
-        return [(word, isa.parse(Path(word).read_text(encoding="utf-8"))) for word in words]
+        return [(word, _read_assembly(word)) for word in words]
     if len(words) != 3:
         raise ValueError("diff takes two .s files, or a variant and two flag settings")
     variant = _variant(words[0])
@@ -464,7 +477,9 @@ def _add_compiler(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"directory of compiled kernels (default: ${LOCATION_VARIABLE} or the user's cache)",
     )
-    parser.add_argument("--workers", type=int, help="compiling processes (default: all cores)")
+    parser.add_argument(
+        "--workers", type=_checked(_workers), help="compiling processes (default: all cores)"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
-"""Runs the notebooks and writes them back with their outputs: ``python -m mxfp4kernels.notebooks``.
+"""Runs the notebooks in place: ``python -m mxfp4kernels.notebooks``.
 
-Nothing of the run itself is kept, neither times nor the machine's Python, so that a second run writes
-the same bytes.
+Nothing of the run itself is kept, neither times nor the machine's Python, so that a second run
+writes the same bytes.
 """
 
 from __future__ import annotations
