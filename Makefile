@@ -10,13 +10,14 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help ablation figures notebooks test lint format clean distclean
+.PHONY: help ablation figures notebooks test benchmark lint format clean distclean
 
 help:
 	@echo 'make ablation   compile all flag settings, count, check the claims, draw, run the notebooks'
 	@echo 'make figures    redraw figures/ from data/'
 	@echo 'make notebooks  run notebooks/ in place'
 	@echo 'make test       run the tests'
+	@echo 'make benchmark  what an ablation costs here: seconds, memory, milliseconds per kernel'
 	@echo 'make lint       ruff and mypy;  make format  lets ruff rewrite'
 	@echo 'make clean      remove what tools leave behind;  make distclean  also $(VENV)'
 	@echo
@@ -54,6 +55,9 @@ notebooks: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+benchmark: $(INSTALLED)
+	$(BIN)/python -m mxfp4kernels.benchmark
 
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .

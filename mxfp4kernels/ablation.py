@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from .compiler import CompiledKernel, Compiler, Job
 from .counts import KERNEL, CountRow, CountTable
 from .flags import STUDIES, join, study_settings
-from .isa import Counts, count_program, occupancy_of
+from .isa import Counts, Occupancy, count_program, occupancy_of
 from .shapes import REFERENCE_SHAPE, VARIANTS, Shape, ShapeError, Variant, check
 
 
@@ -61,12 +61,12 @@ def count(kernel: CompiledKernel) -> list[CountRow]:
     regions = {KERNEL: counted.kernel} | {
         region.value: counts for region, counts in counted.regions.items()
     }
-    return [_row(kernel, region, counts) for region, counts in regions.items()]
-
-
-def _row(kernel: CompiledKernel, region: str, counts: Counts) -> CountRow:
-    resources = kernel.resources
     occupancy = occupancy_of(kernel.program)
+    return [_row(kernel, occupancy, region, counts) for region, counts in regions.items()]
+
+
+def _row(kernel: CompiledKernel, occupancy: Occupancy, region: str, counts: Counts) -> CountRow:
+    resources = kernel.resources
     return CountRow(
         kernel=kernel.job.variant.kernel,
         variant=kernel.job.variant.name,
