@@ -7,7 +7,7 @@ size of a large model costs address space rather than memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from . import layout
+from . import layout, shapes
 from .inputs import (
     CONTENTS,
     ROUTINGS,
@@ -29,13 +29,12 @@ from .inputs import (
     special_activations,
 )
 from .mx import BLOCK, MXTensor, ScaleRule, quantise
-from .shapes import BLOCK_THREADS, TILE_N, Shape, Variant, check
+from .shapes import BLOCK_THREADS, Shape, Variant
 
 Bytes = npt.NDArray[np.uint8]
 
 XCDS = 8
 """Compute dies of the device; a persistent kernel gives each a contiguous range of tiles."""
-PERSISTENT_WORKGROUPS = 256
 WORKGROUP = (BLOCK_THREADS, 1, 1)
 
 
@@ -80,6 +79,7 @@ class Problem:
         routing: one of :data:`ROUTINGS`.
         seed: of routing, activations and weights.
         content: one of :data:`CONTENTS`.
+        given_a: rows ``[R, I]`` that gemm2 is to work on instead of random ones.
 
     Raises:
         ShapeError: the variant cannot run the shape.
@@ -93,9 +93,10 @@ class Problem:
     routing: str = "random"
     seed: int = 0
     content: str = "normal"
+    given_a: MXTensor | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check(self.variant, self.shape)
+        shapes.check(self.variant, self.shape)
         if self.tokens < 1:
             raise ValueError(f"tokens must be at least 1, got {self.tokens}")
         for name, known in (("routing", tuple(ROUTINGS)), ("content", CONTENTS)):
@@ -127,7 +128,8 @@ class Problem:
 
     @property
     def n_blocks(self) -> int:
-        return self.columns // TILE_N
+        """Column blocks of the product."""
+        return shapes.n_blocks(self.variant, self.shape)
 
     @property
     def max_rows(self) -> int:
@@ -169,6 +171,8 @@ class Problem:
     @cached_property
     def a(self) -> MXTensor:
         """gemm1: quantised activations ``[M, H]``. gemm2: sorted rows ``[R, I]``, padding too."""
+        if self.given_a is not None:
+            return self.given_a
         if self.is_gemm1:
             quantised = quantise(self.hidden, ScaleRule.ACTIVATION)
         else:
@@ -192,6 +196,11 @@ class Problem:
         """
         return _expert_weights(self, expert)
 
+    def followed_by(self, gemm2: Variant, rows: MXTensor) -> Problem:
+        """The same layer's problem of gemm2, on ``rows`` that gemm1 has written."""
+        content = "normal" if self.content == "special" else self.content
+        return replace(self, variant=gemm2, given_a=rows, content=content)
+
     # --- launch ---
 
     @property
@@ -201,11 +210,8 @@ class Problem:
 
     @property
     def workgroups(self) -> int:
-        """The grid: a workgroup per tile, or a fixed number that strides over them."""
-        tiles = self.m_blocks * self.n_blocks
-        if self.variant.persistent and tiles > 4 * PERSISTENT_WORKGROUPS:
-            return PERSISTENT_WORKGROUPS
-        return tiles
+        """The number of workgroups of the launch."""
+        return shapes.workgroups(self.variant, self.shape, self.m_blocks)
 
     def tiles_of(self, workgroup: int) -> tuple[Tile, ...]:
         """The tiles that a workgroup makes; none for one past the last."""
@@ -238,7 +244,7 @@ def _xcd_remap(number: int, total: int) -> int:
 def _expert_weights(problem: Problem, expert: int) -> MXTensor:
     if not 0 <= expert < problem.shape.experts:
         raise ValueError(f"expert must lie in 0..{problem.shape.experts - 1}, got {expert}")
-    rng = generator(problem.seed, 5, expert)
+    rng = generator(problem.seed, 5 if problem.is_gemm1 else 6, expert)
     weights = random_weights(problem.columns, problem.depth, rng)
     if problem.content == "edges":
         weights = edge_weights(weights)
