@@ -18,14 +18,13 @@ the same instructions on the same operands, whatever the order inside one instru
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from mxfp4kernels.emulator import floats
+from mxfp4kernels.emulator import floats, tile
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.site import Array, Site
 from mxfp4kernels.emulator.waves import LANES, Waves
@@ -71,57 +70,6 @@ FORMATS = (
 """By the number in cbsz (A) and blgp (B)."""
 
 
-@numba.njit(cache=True, nogil=True)
-def _decode_fp4(
-    words: npt.NDArray[np.uint32], out: npt.NDArray[np.float32]
-) -> None:  # pragma: no cover - compiled
-    """``words`` [4, 64] of one wave to ``out`` [4 blocks, 32 elements, 16 rows], doubled values."""
-    table = np.uint32(0xC8643210)  # magnitudes 0, 1, 2, 3, 4, 6, 8, 12 by code, four bits each
-    for block in range(4):
-        for d in range(4):
-            for n in range(8):
-                for r in range(16):
-                    code = words[d, 16 * block + r] >> np.uint32(4 * n)
-                    size = np.int32(table >> ((code & np.uint32(7)) << np.uint32(2))) & 15
-                    sign = np.int32(code >> np.uint32(3)) & 1
-                    out[block, 8 * d + n, r] = np.float32((size ^ -sign) + sign)
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _multiply_fp4(
-    a: npt.NDArray[np.uint32],
-    b: npt.NDArray[np.uint32],
-    scale_a: npt.NDArray[np.float64],
-    scale_b: npt.NDArray[np.float64],
-    total: npt.NDArray[np.float64],
-) -> None:  # pragma: no cover - compiled
-    """16x16x128 on FP4: ``total[wave, row, column] += A B`` with block scales.
-
-    ``a``, ``b`` are [4, waves, 64]; ``scale_a``, ``scale_b`` [waves, 4, 16], a quarter taken out of
-    ``scale_a`` for the doubled values; every f32 sum is an exact integer, so contraction and
-    order change nothing.
-    """
-    left = np.empty((4, 32, 16), np.float32)
-    right = np.empty((4, 32, 16), np.float32)
-    part = np.empty((16, 16), np.float32)
-    for wave in range(a.shape[1]):
-        _decode_fp4(a[:, wave], left)
-        _decode_fp4(b[:, wave], right)
-        for block in range(4):
-            part[:] = 0
-            for k in range(32):
-                for row in range(16):
-                    x = left[block, k, row]
-                    for column in range(16):
-                        part[row, column] += x * right[block, k, column]
-            for row in range(16):
-                x64 = scale_a[wave, block, row]
-                for column in range(16):
-                    total[wave, row, column] += (
-                        x64 * scale_b[wave, block, column] * np.float64(part[row, column])
-                    )
-
-
 def scales(w: Waves, word: Array, byte: int, rows: int) -> npt.NDArray[np.float64]:
     """Scales of one operand, float64 [waves, blocks, rows]."""
     codes = np.broadcast_to(word >> np.uint32(8 * byte) & np.uint32(0xFF), (w.count, LANES))
@@ -158,23 +106,25 @@ def result_rows(rows: int) -> npt.NDArray[np.int64]:
     return 8 * (v // 4) + 4 * (lane // 32) + v % 4
 
 
-def general(
-    a: Array, b: Array, scale_a: Array, scale_b: Array, total: npt.NDArray[np.float64]
-) -> None:
-    """Add ``A B`` to ``total`` block by block.
+def general(a: Array, b: Array, scale_a: Array, scale_b: Array) -> npt.NDArray[np.float64]:
+    """``A B`` block by block, float64 [waves, rows of A, rows of B].
 
     Args:
         a, b: float64 [waves, rows, K].
         scale_a, scale_b: float64 [waves, blocks, rows].
-        total: float64 [waves, rows of A, rows of B].
     """
+    total = np.zeros((len(a), a.shape[1], b.shape[1]))
     for block in range(a.shape[2] // BLOCK):
         span = slice(BLOCK * block, BLOCK * (block + 1))
-        sums = np.einsum("wik,wjk->wij", a[:, :, span], b[:, :, span])
-        total += sums * scale_a[:, block, :, None] * scale_b[:, block, None, :]
+        sums = a[:, :, span] @ b[:, :, span].transpose(0, 2, 1)
+        total += sums * (scale_a[:, block, :, None] * scale_b[:, block, None, :])
+    return total
 
 
-def _scale_reader(site: Site, index: int) -> tuple[Callable[[Waves], Array], int]:
+Source = Callable[[Waves], Array]
+
+
+def _scale_reader(site: Site, index: int) -> tuple[Source, int]:
     """Scale operand ``index`` (0 for A, 1 for B) and the byte of it that op_sel picks."""
     low = site.bits("op_sel", 3, 0)[index]
     high = site.bits("op_sel_hi", 3, 1)[index]
@@ -185,7 +135,7 @@ def _one(w: Waves) -> Array:  # noqa: ARG001
     return np.full((1, 1), 127, np.uint32)
 
 
-def _c_reader(site: Site, registers: int) -> Callable[[Waves], Array]:
+def _c_reader(site: Site, registers: int) -> Source:
     """The accumulator input as float32, broadcastable to [registers, waves, 64]."""
     operand = site.operands[3]
     if operand.kind == "constant":
@@ -215,22 +165,46 @@ def _build(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
     c = _c_reader(site, registers)
     scale = [_scale_reader(site, i) if scaled else (_one, 0) for i in range(2)]
     destination = site.vector(0, registers, write=True)
+    if rows == 16 and numbers == [FP4, FP4]:
+        return _fast(a, b, c, scale, destination)
     lane_rows, columns = result_rows(rows), np.arange(LANES) % rows
-    fast = rows == 16 and numbers == [FP4, FP4]
 
     def execute(w: Waves) -> None:
+        wide = [w.v[at : at + f.registers] for at, f in zip((a, b), forms, strict=True)]
+        x, y = (matrix(v, f, rows) for v, f in zip(wide, forms, strict=True))
         left, right = (scales(w, read(w), byte, rows) for read, byte in scale)
-        total = np.zeros((w.count, rows, rows))
-        if fast:
-            _multiply_fp4(w.v[a : a + 4], w.v[b : b + 4], left * 0.25, right, total)
-        else:
-            wide = [w.v[at : at + f.registers] for at, f in zip((a, b), forms, strict=True)]
-            x, y = (matrix(v, f, rows) for v, f in zip(wide, forms, strict=True))
-            general(x, y, left, right, total)
+        total = general(x, y, left, right)
         # [registers, waves, 64]: MFMA ignores EXEC.
         summed = total[:, lane_rows, columns].transpose(1, 0, 2) + c(w)
         w.vf[destination : destination + registers] = summed.astype(np.float32)
 
     return execute
+
+
+def _fast(a: int, b: int, c: Source, scale: Sequence[tuple[Source, int]], row: int) -> Execute:
+    """FP4 by FP4, 16x16x128, in one compiled call."""
+    (scale_a, byte_a), (scale_b, byte_b) = scale
+    shifts = (8 * byte_a, 8 * byte_b)
+
+    def execute(w: Waves) -> None:
+        lanes = w.count * LANES
+        addend = np.ascontiguousarray(np.broadcast_to(c(w), (4, w.count, LANES)))
+        tile.multiply_fp4(
+            w.v[a : a + 4].reshape(4, lanes),
+            w.v[b : b + 4].reshape(4, lanes),
+            _per_lane(scale_a(w), w),
+            _per_lane(scale_b(w), w),
+            shifts,
+            floats.E8M0_VALUES,
+            addend.reshape(4, lanes),
+            w.vf[row : row + 4].reshape(4, lanes),
+        )
+
+    return execute
+
+
+def _per_lane(words: Array, w: Waves) -> Array:
+    """Scale words as one flat array, uint32 [waves * 64]."""
+    return np.ascontiguousarray(np.broadcast_to(words, (w.count, LANES))).reshape(-1)
 
 
