@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mxfp4kernels.isa import count_program, diff, find_regions, operands, parse, registers
@@ -65,6 +66,10 @@ def _forget() -> None:
                 value.cache_clear()
 
 
+def _parse_and_count(text: str) -> object:
+    return count_program(parse(text))
+
+
 def main() -> int:
     """Print the table; 1 when a kernel is over the limit."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -76,12 +81,12 @@ def main() -> int:
     slow = []
     for name, text in texts.items():
         program = parse(text)
-        total = milliseconds(lambda text=text: count_program(parse(text)))  # type: ignore[misc]
+        total = milliseconds(partial(_parse_and_count, text))
         parts = (
-            milliseconds(lambda text=text: parse(text)),  # type: ignore[misc]
-            milliseconds(lambda program=program: find_regions(program)),  # type: ignore[misc]
+            milliseconds(partial(parse, text)),
+            milliseconds(partial(find_regions, program)),
             total,
-            milliseconds(lambda program=program: diff(program, program)),  # type: ignore[misc]
+            milliseconds(partial(diff, program, program)),
         )
         print(f"{name:32} {len(program):6}", *(f"{part:7.1f}" for part in parts))
         if total > options.limit_ms:
