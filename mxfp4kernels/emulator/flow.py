@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
-from mxfp4kernels.emulator.site import Array, Site
+from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.waves import EXEC, VCC, Mode, Waves
 
 
@@ -61,6 +61,8 @@ def _branch(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
     target = site.program.labels[label]
     if target >= len(site.program.instructions):
         raise site.fail(f"label {label} lies behind the last instruction")
+    if "vcc" in opcode:
+        site.reads.update((SCALAR_ROWS + VCC, SCALAR_ROWS + VCC + 1))
     return Flow(Stop.BRANCH, target, CONDITIONS[opcode])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mxfp4kernels.emulator.atomics import COMBINES, Combination
 from mxfp4kernels.emulator.lanes import swizzle_source
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
-from mxfp4kernels.emulator.site import Array, Site
+from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.transfers import (
     Atomic,
     Convert,
@@ -109,7 +109,7 @@ def _write2(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 def _lane_address(site: Site) -> Callable[[Waves], Array]:
     """``M0 + 4 * lane`` for the forms that take no address register."""
-    site.reads.add((1 << 16) + M0)
+    site.reads.add(SCALAR_ROWS + M0)
     lanes = 4 * np.arange(LANES, dtype=np.uint32)
     return lambda w: (w.s[M0] & np.uint32(0xFFFF)) + lanes
 

@@ -7,6 +7,8 @@ that lies in no buffer is never valid; there is no slack at a buffer's end.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,8 @@ import numpy.typing as npt
 
 from mxfp4kernels.emulator import access
 from mxfp4kernels.emulator.errors import AccessError, EmulatorError
+
+Bytes = npt.NDArray[np.uint8]
 
 FIRST_ADDRESS = 0x7F00_0000_0000
 """Where the first buffer lies; high enough that a truncated address never hits a buffer."""
@@ -30,7 +34,7 @@ class Buffer:
 
     name: str
     address: int
-    data: npt.NDArray[np.uint8]
+    data: Bytes
     writable: bool = True
 
     @property
@@ -39,10 +43,39 @@ class Buffer:
         return self.address + self.data.size
 
 
+class Journal:
+    """The buffers that stores have touched since it was opened, as they were before."""
+
+    def __init__(self) -> None:
+        self.before: dict[int, Bytes] = {}
+        self._buffers: dict[int, Buffer] = {}
+
+    def note(self, buffer: Buffer) -> None:
+        """Keep a buffer's content before its first store."""
+        if buffer.address not in self.before:
+            self.before[buffer.address] = buffer.data.copy()
+            self._buffers[buffer.address] = buffer
+
+    @property
+    def touched(self) -> tuple[Buffer, ...]:
+        """Buffers that received stores."""
+        return tuple(self._buffers.values())
+
+    def contents(self) -> dict[int, Bytes]:
+        """The touched buffers as they are now, by address."""
+        return {address: buffer.data.copy() for address, buffer in self._buffers.items()}
+
+    def restore(self, contents: Mapping[int, Bytes]) -> None:
+        """Put buffers back to the given contents."""
+        for address, data in contents.items():
+            self._buffers[address].data[:] = data
+
+
 class Memory:
     """The buffers that a launch may touch."""
 
     def __init__(self) -> None:
+        self._journal: Journal | None = None
         self._buffers: list[Buffer] = []
         self._starts: list[int] = []
         self._next = FIRST_ADDRESS
@@ -108,6 +141,21 @@ class Memory:
         if at == len(self._starts) or self._starts[at] != address:
             raise EmulatorError(f"no buffer starts at {address:#x}")
         del self._starts[at], self._buffers[at]
+
+    @contextmanager
+    def journal(self) -> Iterator[Journal]:
+        """Keep what stores overwrite while the context is open.
+
+        Raises:
+            EmulatorError: a journal is open already.
+        """
+        if self._journal is not None:
+            raise EmulatorError("a journal of this memory is open already")
+        self._journal = Journal()
+        try:
+            yield self._journal
+        finally:
+            self._journal = None
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -229,8 +277,8 @@ class Memory:
             if bad >= 0:
                 raise self._fault("store", bad, int(addresses[bad]), size)
 
-    @staticmethod
     def _store(
+        self,
         buffer: Buffer | None,
         addresses: npt.NDArray[np.int64],
         mask: npt.NDArray[np.bool_],
@@ -239,4 +287,6 @@ class Memory:
     ) -> int:
         if buffer is None or not buffer.writable:
             return int(np.argmax(mask))
+        if self._journal is not None:
+            self._journal.note(buffer)
         return access.scatter(buffer.data, buffer.address, addresses, mask, size, words)

@@ -63,7 +63,11 @@ class Scheduler:
             UnsupportedInstruction: a form found to be unsupported only when it ran.
             EmulatorError: a wave ran past the last instruction, or the limit was reached.
         """
-        self.ready = [waves]
+        self.run_all([waves])
+
+    def run_all(self, batches: list[Waves]) -> None:
+        """Run several batches of the same launch until every wave has ended."""
+        self.ready = batches
         with np.errstate(all="ignore"):
             while self.ready:
                 self._turn()
@@ -87,17 +91,22 @@ class Scheduler:
         flow = self.decoded.steps[stop].flow
         assert flow is not None
         self._count(w, stop, stop + 1)
-        self._follow(w, flow)
+        self.follow(w, flow)
 
     def _pick(self) -> Waves:
         """Take the batch to run next out of the ready ones, joined with those at its place."""
         self._turns += 1
         choose = max if self._turns % PATIENCE == 0 else min
-        pc = choose(w.pc for w in self.ready)
-        here = [w for w in self.ready if w.pc == pc]
+        candidates = self.preferred(self.ready)
+        pc = choose(w.pc for w in candidates)
+        here = [w for w in candidates if w.pc == pc]
         chosen = self.joinable(here)
         self.ready = [w for w in self.ready if not any(w is c for c in chosen)]
         return join(chosen)
+
+    def preferred(self, ready: list[Waves]) -> list[Waves]:
+        """Which of the ready batches may run next."""
+        return ready
 
     def joinable(self, here: list[Waves]) -> list[Waves]:
         """Which of the batches at one instruction can go on as one."""
@@ -122,7 +131,8 @@ class Scheduler:
         except AccessError as error:
             raise self.fault(w, at, error) from error
 
-    def _follow(self, w: Waves, flow: Flow) -> None:
+    def follow(self, w: Waves, flow: Flow) -> None:
+        """Do what the flow instruction at ``w.pc`` asks for."""
         if flow.stop is Stop.END:
             self.end(w)
         elif flow.stop is Stop.BARRIER:

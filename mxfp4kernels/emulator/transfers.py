@@ -54,6 +54,32 @@ class Access:
         )
 
 
+    def joined(self, others: Sequence[Access], order: npt.NDArray[np.int64]) -> Access:
+        """This and the others' accesses of the same instruction, waves in the given order."""
+        parts = [self, *others]
+
+        def by_wave(name: str, axis: int) -> Array | None:
+            arrays = [getattr(part, name) for part in parts]
+            if all(array is None for array in arrays):
+                return None
+            if name == "zero":
+                arrays = [
+                    np.zeros_like(part.mask) if array is None else array
+                    for array, part in zip(arrays, parts, strict=True)
+                ]
+            whole = np.concatenate(arrays, axis=axis)
+            return whole[order] if axis == 0 else whole[:, order]
+
+        return Access(
+            self.transfer,
+            by_wave("addresses", 1),  # type: ignore[arg-type]
+            by_wave("mask", 0),  # type: ignore[arg-type]
+            by_wave("zero", 0),
+            by_wave("data", 1),
+            by_wave("local", 0),
+        )
+
+
 class Transfer(ABC):
     """A memory instruction.
 

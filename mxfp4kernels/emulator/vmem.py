@@ -8,7 +8,7 @@ import numpy as np
 
 from mxfp4kernels.emulator.atomics import COMBINES, Combination
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
-from mxfp4kernels.emulator.site import Array, Site
+from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.smem import ADDRESS_BITS, ignore_cache_hints
 from mxfp4kernels.emulator.transfers import (
     Addresses,
@@ -144,7 +144,7 @@ def _flat_addresses(site: Site, vaddr: int, saddr: int | None) -> Addresses:
 
 def _lds_base(site: Site) -> Callable[[Waves], Array]:
     offset = site.number("offset")
-    site.reads.add((1 << 16) + M0)
+    site.reads.add(SCALAR_ROWS + M0)
     return lambda w: w.s[M0].astype(np.int64) + offset
 
 

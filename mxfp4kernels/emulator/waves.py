@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mxfp4kernels.emulator.memory import Memory
 
 if TYPE_CHECKING:
-    from mxfp4kernels.emulator.transfers import Access
+    from mxfp4kernels.emulator.flights import Flights
 
 LANES = 64
 VCC, M0, EXEC = 106, 124, 126
@@ -75,7 +75,7 @@ class Waves:
         lanes: bool [waves, 64], EXEC as a mask; ``full`` when every bit of it is set.
         lds: uint8 [slots, bytes], shared between the batches of a launch.
         memory: global memory, shared likewise.
-        pending: accesses issued and not yet performed, oldest first (sanitizer only).
+        flights: memory instructions in flight; only the sanitizer has any.
         mode: the floating-point mode; one for the whole batch.
     """
 
@@ -96,7 +96,7 @@ class Waves:
         self.s, self.sf, self.si = s, s.view(np.float32), s.view(np.int32)
         self.scc = scc
         self.lds, self.memory = lds, memory
-        self.pending: list[Access] = []
+        self.flights: Flights | None = None
         self.exec_changed()
 
     @property
@@ -142,7 +142,7 @@ class Waves:
             self.pc,
             self.mode,
         )
-        part.pending = [access.take(chosen) for access in self.pending]
+        part.flights = None if self.flights is None else self.flights.take(chosen)
         return part
 
 
@@ -152,7 +152,7 @@ def join(batches: Sequence[Waves]) -> Waves:
         return batches[0]
     ids = np.concatenate([b.ids for b in batches])
     order = np.argsort(ids, kind="stable")
-    return Waves(
+    whole = Waves(
         ids[order],
         np.concatenate([b.slots for b in batches])[order],
         np.ascontiguousarray(np.concatenate([b.v for b in batches], axis=1)[:, order]),
@@ -163,3 +163,6 @@ def join(batches: Sequence[Waves]) -> Waves:
         batches[0].pc,
         batches[0].mode,
     )
+    if batches[0].flights is not None:
+        whole.flights = batches[0].flights.joined([b.flights for b in batches[1:]], order)  # type: ignore[misc]
+    return whole

@@ -1,0 +1,520 @@
+"""Are the waits and barriers of a program right?
+
+Three things are done that a device does not do on request:
+
+* Every memory operation takes effect at the latest moment that the program's waits allow, so a
+  missing wait shows in the results, and any use of a result in flight is reported.
+* Each wave in turn runs ahead of the others between barriers, and behind them.
+* Every LDS and global byte is checked for races between the waves of a workgroup, by an argument
+  that covers all interleavings (see :mod:`~mxfp4kernels.emulator.races`). A load to LDS counts
+  from its issue to the wait that ends it.
+
+The same run tells which waits carry no order: for every use of a result and every pair of accesses
+it is known whether the order rests on one wait, or one barrier, alone. What no order rests on can be
+dropped, one at a time, without a hazard in any interleaving of the paths that were run.
+
+Not judged: order between workgroups, cache maintenance, and the wait states that the compiler fills
+with ``s_nop``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from mxfp4kernels.emulator.decode import Decoded, Step
+from mxfp4kernels.emulator.errors import AccessError, LaunchError
+from mxfp4kernels.emulator.findings import Difference, Hazard, Need
+from mxfp4kernels.emulator.flights import (
+    COUNTER,
+    FLAT,
+    ORDERED,
+    Flight,
+    Flights,
+    class_of,
+)
+from mxfp4kernels.emulator.flow import Flow, Stop
+from mxfp4kernels.emulator.kernarg import Size3
+from mxfp4kernels.emulator.launch import Launch, for_each_batch, initial_waves, prepare
+from mxfp4kernels.emulator.memory import Bytes, Journal, Memory
+from mxfp4kernels.emulator.races import (
+    ATOMIC,
+    BARRIER,
+    CONFLICT,
+    FILL,
+    OPEN,
+    OWNER,
+    READ,
+    WRITE,
+    Moment,
+    RaceDetector,
+)
+from mxfp4kernels.emulator.scheduler import INSTRUCTION_LIMIT, Scheduler
+from mxfp4kernels.emulator.site import SCALAR_ROWS
+from mxfp4kernels.emulator.transfers import Access, Atomic, Transfer
+from mxfp4kernels.emulator.waves import LANES, Layout, Waves
+from mxfp4kernels.isa.program import Program
+from mxfp4kernels.isa.waitcnt import waitcnt
+
+WaitKey = tuple[int, str | None]
+"""Index of a wait and its counter; of a barrier and None."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which wave runs first between barriers.
+
+    Attributes:
+        wave: the wave that is treated apart, or -1 for none.
+        ahead: whether it runs before the others or after them.
+    """
+
+    wave: int = -1
+    ahead: bool = True
+
+    def __str__(self) -> str:
+        if self.wave < 0:
+            return "lockstep"
+        return f"wave {self.wave} {'ahead' if self.ahead else 'behind'}"
+
+
+LOCKSTEP = Order()
+
+
+def orders(waves: int) -> tuple[Order, ...]:
+    """Lockstep, and every wave ahead of and behind the others."""
+    apart = [Order(wave, ahead) for wave in range(waves) for ahead in (True, False)]
+    return (LOCKSTEP, *(apart if waves > 1 else ()))
+
+
+@dataclass
+class Ledger:
+    """What the runs of a program have shown so far.
+
+    Attributes:
+        hazards: by kind and the two instructions.
+        largest: for each wait that an order rests on, the largest count that keeps it.
+        reached: instructions that some wave executed.
+        atomics: addresses of buffers that received atomics.
+    """
+
+    hazards: dict[tuple[str, int, int], Hazard] = field(default_factory=dict)
+    largest: dict[WaitKey, int] = field(default_factory=dict)
+    reached: set[int] = field(default_factory=set)
+    atomics: set[int] = field(default_factory=set)
+
+    def need(self, key: WaitKey, largest: int) -> None:
+        """An order rests on this wait, with a count of at most ``largest``."""
+        self.largest[key] = min(largest, self.largest.get(key, largest))
+
+
+def register_name(row: int, layout: Layout) -> str:
+    """The register of a recorded row."""
+    if row >= SCALAR_ROWS:
+        number = row - SCALAR_ROWS
+        special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
+        return special.get(number, f"s{number}")
+    return f"v{row}" if row < layout.vgprs else f"a{row - layout.vgprs}"
+
+
+class SanitizingScheduler(Scheduler):
+    """Runs waves with delayed effects, in a given order, and watches.
+
+    Args:
+        order: which wave runs first between barriers.
+        ledger: receives the findings.
+        lds_bytes: LDS of a workgroup.
+    """
+
+    def __init__(
+        self,
+        decoded: Decoded,
+        workgroups: Sequence[int],
+        waves_per_workgroup: int,
+        limit: int,
+        order: Order,
+        ledger: Ledger,
+        lds_bytes: int,
+    ) -> None:
+        super().__init__(decoded, workgroups, waves_per_workgroup, limit)
+        self.order, self.ledger = order, ledger
+        slots = len(workgroups)
+        self.epochs = np.zeros(slots, np.int64)
+        self.last_barrier = np.full(slots, -1, np.int64)
+        self.same_since = np.zeros(slots, np.int64)
+        self.races = RaceDetector(slots, waves_per_workgroup, lds_bytes)
+        self._waits = {
+            at: waitcnt(step.instruction)
+            for at, step in enumerate(decoded.steps)
+            if step.instruction.opcode == "s_waitcnt"
+        }
+        self._touched = [step.uses.reads | step.uses.writes for step in decoded.steps]
+
+    # ---- order of waves
+
+    def run(self, waves: Waves) -> None:
+        """Run until every wave has ended, the chosen wave apart."""
+        waves.flights = Flights()
+        if self.order.wave < 0:
+            super().run(waves)
+            return
+        apart = waves.ids % self.waves_per_workgroup == self.order.wave
+        chosen, rest = waves.take(apart), waves.take(~apart)
+        self.run_all([chosen, rest])
+
+    def preferred(self, ready: list[Waves]) -> list[Waves]:
+        """The batches that the order lets run now."""
+        if self.order.wave < 0:
+            return ready
+        first = [w for w in ready if self._is_apart(w) == self.order.ahead]
+        return first or ready
+
+    def _is_apart(self, w: Waves) -> bool:
+        return int(w.ids[0]) % self.waves_per_workgroup == self.order.wave
+
+    def joinable(self, here: list[Waves]) -> list[Waves]:
+        """Batches of the same mode, the same side of the order and the same flights."""
+
+        def key(w: Waves) -> tuple[object, ...]:
+            assert w.flights is not None
+            return (w.mode, self._is_apart(w), w.flights.key())
+
+        first = key(here[0])
+        return [w for w in here if w is here[0] or key(w) == first]
+
+    # ---- execution
+
+    def straight(self, w: Waves, start: int, stop: int) -> None:
+        """Execute instructions with delayed effects."""
+        at = start
+        try:
+            for at in range(start, stop):
+                self._execute(w, at, self.decoded.steps[at])
+        except AccessError as error:
+            raise self.fault(w, at, error) from error
+
+    def _execute(self, w: Waves, at: int, step: Step) -> None:
+        if at in self._waits:
+            self._wait(w, at)
+            return
+        self._check_registers(w, at)
+        if step.transfer is not None:
+            self._issue(w, at, step.transfer)
+        else:
+            assert step.action is not None
+            step.action(w)
+            if step.uses.writes:
+                assert w.flights is not None
+                w.flights.overwritten(step.uses.writes)
+
+    def follow(self, w: Waves, flow: Flow) -> None:
+        """A branch reads registers, too; an end lets everything in flight happen."""
+        self._check_registers(w, w.pc)
+        if flow.stop is Stop.END:
+            assert w.flights is not None
+            for flight in w.flights.flights:
+                self._perform(w, flight)
+        super().follow(w, flow)
+
+    def _wait(self, w: Waves, at: int) -> None:
+        assert w.flights is not None
+        for flight, largest in w.flights.forced(self._waits[at]):
+            if not flight.done:
+                self._perform(w, flight)
+                flight.owner = at
+                self._end(w, flight, 0)
+            elif flight.owner != at:
+                self._end(w, flight, 1)
+                w.flights.release(flight)
+            flight.spare = largest
+            self.races.records.spares[flight.records] = largest
+
+    def _end(self, w: Waves, flight: Flight, which: int) -> None:
+        if len(flight.records):
+            records = self.races.records
+            records.ends[which, flight.records] = self.epochs[w.slots]
+            records.owners[flight.records] = flight.owner
+
+    def _perform(self, w: Waves, flight: Flight) -> None:
+        """Let a flight take effect; a fault then names the instruction that issued it."""
+        if flight.access is None:
+            return
+        try:
+            flight.access.transfer.perform(w, flight.access)
+        except AccessError as error:
+            raise self.fault(w, flight.step, error) from error
+        flight.access = None
+
+    def _issue(self, w: Waves, at: int, transfer: Transfer) -> None:
+        assert w.flights is not None
+        access = transfer.issue(w)
+        uses = self.decoded.steps[at].uses
+        kind = class_of(transfer)
+        records = np.empty(0, np.int64)
+        if transfer.space != "exchange":
+            waves = w.ids % self.waves_per_workgroup
+            records = self.races.records.add(at, waves)
+        flight = Flight(at, access, kind, w.flights.issued[kind], uses.writes, records)
+        w.flights.overwritten(uses.writes)
+        w.flights.add(flight)
+        if transfer.space != "exchange":
+            self._check_races(w, at, flight, access)
+
+    # ---- registers
+
+    def _check_registers(self, w: Waves, at: int) -> None:
+        """Report registers in flight; note the waits that the use of ended ones rests on."""
+        assert w.flights is not None
+        busy = w.flights.busy
+        if not busy:
+            return
+        step = self.decoded.steps[at]
+        for row in self._touched[at]:
+            flight = busy.get(row)
+            if flight is None:
+                continue
+            if flight.done:
+                self._rests_on(flight.owner, flight.spare, flight.kind)
+            elif row in step.uses.reads or not self._follows_in_order(flight, step):
+                self._in_flight(w, at, flight, row)
+
+    def _follows_in_order(self, flight: Flight, step: Step) -> bool:
+        """Whether the step is a load that returns after the flight anyway."""
+        if step.transfer is None or flight.kind not in ORDERED:
+            return False
+        return class_of(step.transfer) == flight.kind
+
+    def _rests_on(self, owner: int, spare: int, kind: str) -> None:
+        """An order rests on wait ``owner``, which may wait for ``spare`` at most."""
+        for counter in self._waits[owner] if kind == FLAT else (COUNTER[kind],):
+            self.ledger.need((owner, counter), spare)
+
+    def _in_flight(self, w: Waves, at: int, flight: Flight, row: int) -> None:
+        register = register_name(row, self.decoded.layout)
+        where = f"{self.describe(w, 0)}: {register}"
+        self._report("register", flight.step, at, where, self._missing_wait(w, flight))
+
+    def _missing_wait(self, w: Waves, flight: Flight) -> str:
+        assert w.flights is not None
+        if flight.kind == FLAT:
+            return "needs s_waitcnt vmcnt(0) lgkmcnt(0) between them"
+        count = w.flights.later(flight) if flight.kind in ORDERED else 0
+        return f"needs s_waitcnt {COUNTER[flight.kind]}({count}) between them"
+
+    def _report(self, kind: str, first: int, second: int, where: str, missing: str) -> None:
+        key = (kind, first, second)
+        if key not in self.ledger.hazards:
+            steps = self.decoded.steps
+            self.ledger.hazards[key] = Hazard(
+                kind, steps[first].instruction, steps[second].instruction, where, missing
+            )
+
+    # ---- races
+
+    def _check_races(self, w: Waves, at: int, flight: Flight, access: Access) -> None:
+        transfer = access.transfer
+        size = transfer.size if transfer.lanes in (1, LANES) else 4
+        kind = READ if not transfer.stores else WRITE
+        if isinstance(transfer, Atomic):
+            kind = ATOMIC
+            self._note_atomics(w, access)
+        for position in range(w.count):
+            when = self._moment(w, position)
+            record = int(flight.records[position])
+            found = 0
+            for addresses in access.addresses[:, position]:
+                mask = access.mask[position]
+                if transfer.space == "lds":
+                    found |= self.races.lds(when, kind, record, addresses, mask, size)
+                elif transfer.stores or not _read_only(w.memory, addresses, mask):
+                    found |= self.races.memory(when, kind, record, addresses, mask, size)
+            if access.local is not None:
+                mask = access.mask[position]
+                if access.zero is not None:
+                    mask = mask | access.zero[position]
+                local = access.local[position]
+                found |= self.races.lds(when, FILL, record, local, mask, max(4, size))
+            if found:
+                space = "lds" if access.local is not None or transfer.space == "lds" else "global"
+                self._judge(w, at, position, when, space)
+
+    def _note_atomics(self, w: Waves, access: Access) -> None:
+        if access.transfer.space == "global" and access.mask.any():
+            buffer = w.memory.find(int(access.addresses[0][access.mask][0]))
+            if buffer is not None:
+                self.ledger.atomics.add(buffer.address)
+
+    def _moment(self, w: Waves, position: int) -> Moment:
+        slot = int(w.slots[position])
+        wave = int(w.ids[position]) % self.waves_per_workgroup
+        return Moment(slot, wave, int(self.epochs[slot]), int(self.same_since[slot]))
+
+    def _judge(self, w: Waves, at: int, position: int, when: Moment, space: str) -> None:
+        """Turn the findings of one wave's access into hazards and needs."""
+        records = self.races.records
+        for record, finding in zip(*records.marked(), strict=True):
+            step = int(records.steps[record])
+            if finding & CONFLICT:
+                wave = int(records.waves[record])
+                where = f"{self.describe(w, position)} against wave {wave}"
+                ended = bool(records.ends[0, record] != OPEN)
+                missing = _missing_order(self._kind(step), wave == when.wave, ended)
+                self._report(space, step, at, where, missing)
+            if finding & OWNER:
+                owner, spare = int(records.owners[record]), int(records.spares[record])
+                self._rests_on(owner, spare, self._kind(step))
+            if finding & BARRIER:
+                self.ledger.need((int(self.last_barrier[when.slot]), None), 0)
+
+    def _kind(self, step: int) -> str:
+        transfer = self.decoded.steps[step].transfer
+        assert transfer is not None
+        return class_of(transfer)
+
+    # ---- barriers
+
+    def passed(self, complete: npt.NDArray[np.bool_]) -> None:
+        """Workgroups pass a barrier: a new epoch begins."""
+        for w in self.parked:
+            for slot in np.unique(w.slots[complete[w.slots]]):
+                if self.last_barrier[slot] != w.pc:
+                    self.same_since[slot] = self.epochs[slot]
+                    self.last_barrier[slot] = w.pc
+        self.epochs[complete] += 1
+
+
+def _missing_order(kind: str, same_wave: bool, ended: bool) -> str:
+    """What would order an earlier access of class ``kind`` before a later one."""
+    wait = (
+        "s_waitcnt vmcnt(0) lgkmcnt(0)" if kind == FLAT else f"s_waitcnt for its {COUNTER[kind]}"
+    )
+    if same_wave:
+        return f"needs {wait} between them"
+    if ended:
+        return "needs s_barrier between them"
+    return f"needs {wait} in the first wave, then s_barrier, between them"
+
+
+def _read_only(
+    memory: Memory, addresses: npt.NDArray[np.int64], mask: npt.NDArray[np.bool_]
+) -> bool:
+    """Whether all lanes lie in one buffer that nobody may store to."""
+    if not mask.any():
+        return True
+    active = addresses[mask]
+    buffer = memory.find(int(active.min()))
+    return buffer is not None and not buffer.writable and int(active.max()) < buffer.end
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the sanitizer found in a program.
+
+    Attributes:
+        decoded: the program.
+        hazards: results used or memory touched without order, each pair of instructions once.
+        differences: bytes that depend on which wave runs ahead.
+        needs: for every wait (by counter) and barrier, whether the program can do without it.
+        orders: the orders that were run.
+    """
+
+    decoded: Decoded
+    hazards: tuple[Hazard, ...]
+    differences: tuple[Difference, ...]
+    needs: tuple[Need, ...]
+    orders: tuple[Order, ...]
+
+    @property
+    def clean(self) -> bool:
+        """No hazard, and no difference that atomics do not explain."""
+        return not self.hazards and all(d.atomic for d in self.differences)
+
+    @property
+    def needless(self) -> tuple[Need, ...]:
+        """Waits and barriers that can be dropped, one at a time, without a hazard."""
+        return tuple(need for need in self.needs if need.needless)
+
+
+def sanitize(
+    program: Program | Decoded,
+    kernarg: bytes,
+    grid: Size3,
+    block: Size3,
+    memory: Memory,
+    *,
+    workgroups: Iterable[int] | None = None,
+    dynamic_lds: int = 0,
+    limit: int = INSTRUCTION_LIMIT,
+    run_orders: Sequence[Order] | None = None,
+) -> Report:
+    """Run a kernel under the sanitizer; memory is left as the lockstep run leaves it.
+
+    Args:
+        run_orders: the orders to run, by default lockstep and every wave ahead and behind. Hazards
+            and needs do not depend on it; differences are told against the first.
+
+    The other arguments and the errors raised are those of
+    :func:`~mxfp4kernels.emulator.launch.launch`.
+    """
+    call = prepare(program, kernarg, grid, block, memory, workgroups, dynamic_lds)
+    chosen = tuple(run_orders) if run_orders is not None else orders(call.waves_per_workgroup)
+    if not chosen:
+        raise LaunchError("run_orders must name at least one order")
+    ledger = Ledger()
+    with memory.journal() as journal:
+        results = []
+        for order in chosen:
+            _run(call, order, ledger, limit)
+            results.append(journal.contents())
+            journal.restore(journal.before)
+        journal.restore(results[0])
+        differences = _differences(journal, results, chosen, ledger.atomics)
+    hazards = tuple(ledger.hazards[key] for key in sorted(ledger.hazards))
+    return Report(call.decoded, hazards, differences, _needs(call.decoded, ledger), chosen)
+
+
+def _run(call: Launch, order: Order, ledger: Ledger, limit: int) -> None:
+    def run(chosen: Sequence[int], address: int) -> None:
+        scheduler = SanitizingScheduler(
+            call.decoded, chosen, call.waves_per_workgroup, limit, order, ledger, call.lds_bytes
+        )
+        scheduler.run(initial_waves(call, chosen, address))
+        ledger.reached.update(int(at) for at in np.flatnonzero(scheduler.counts))
+
+    for_each_batch(call, run)
+
+
+def _differences(
+    journal: Journal, results: list[dict[int, Bytes]], chosen: Sequence[Order], atomics: set[int]
+) -> tuple[Difference, ...]:
+    """Bytes that another order than the first leaves otherwise."""
+    found = []
+    for order, result in zip(chosen[1:], results[1:], strict=True):
+        for buffer in journal.touched:
+            before = journal.before[buffer.address]
+            expected = results[0].get(buffer.address, before)
+            differs = np.flatnonzero(expected != result.get(buffer.address, before))
+            if differs.size:
+                atomic = buffer.address in atomics
+                found.append(
+                    Difference(buffer.name, str(order), differs.size, int(differs[0]), atomic)
+                )
+    return tuple(found)
+
+
+def _needs(decoded: Decoded, ledger: Ledger) -> tuple[Need, ...]:
+    """One entry per counter of every wait, and one per barrier, in program order."""
+    needs = []
+    for at, step in enumerate(decoded.steps):
+        counters: Mapping[str | None, int] = {}
+        if step.instruction.opcode == "s_waitcnt":
+            counters = {str(name): count for name, count in waitcnt(step.instruction).items()}
+        elif step.flow is not None and step.flow.stop is Stop.BARRIER:
+            counters = {None: 0}
+        for counter, count in counters.items():
+            largest = ledger.largest.get((at, counter))
+            needs.append(Need(step.instruction, counter, count, at in ledger.reached, largest))
+    return tuple(needs)
