@@ -96,7 +96,11 @@ exit 0
 
 
 class Make:
-    """A copy of the Makefile with a python3 that only notes what it is asked."""
+    """A copy of the Makefile with a python3 that only notes what it is asked.
+
+    Its environment is made from nothing: under ``make test VENV=...`` the variables of the outer make
+    would otherwise have the inner one work on the environment that these tests run in.
+    """
 
     def __init__(self, folder: Path, repository: Path) -> None:
         self.folder = folder
@@ -111,7 +115,7 @@ class Make:
         log = self.folder / "log"
         log.unlink(missing_ok=True)
         environment = {
-            **{name: text for name, text in os.environ.items() if not name.startswith("MAKE")},
+            "HOME": str(self.folder),
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "LOG": str(log),
             **{"TOO_OLD": "0", "NO_VENV": "0", "NO_NETWORK": "0", **faults},
@@ -174,6 +178,17 @@ class TestMakefile:
         installs = [call for call in make.calls if "pip install" in call]
         assert all("--index-url somewhere" in call for call in installs)
         assert make.calls[-1] == "-m pytest -k cache"
+
+    def test_variables_of_an_outer_make_do_not_reach_these_tests(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("VENV", "PYTHON", "PIP_ARGS", "PYTEST_ARGS"):
+            monkeypatch.setenv(name, "elsewhere")
+        monkeypatch.setenv("MAKEFLAGS", " -- VENV=elsewhere")
+        make("test")
+        assert (make.folder / ".venv" / ".installed").exists()
+        assert not (make.folder / "elsewhere").exists()
+        assert not any("elsewhere" in call for call in make.calls)
 
     def test_old_python_is_one_clear_error(self, make: Make) -> None:
         answer = make("test", TOO_OLD="1")
