@@ -98,8 +98,8 @@ exit 0
 class Make:
     """A copy of the Makefile with a python3 that only notes what it is asked.
 
-    Its environment is made from nothing: under ``make test VENV=...`` the variables of the outer make
-    would otherwise have the inner one work on the environment that these tests run in.
+    Its environment is made from nothing: under ``make test VENV=...`` the variables of the outer
+    make would otherwise have the inner one work on the environment that these tests run in.
     """
 
     def __init__(self, folder: Path, repository: Path) -> None:
