@@ -6,7 +6,8 @@ optimises and emits instead of FlyDSL's own LLVM. Its IR is newer than the clang
 clang that does not know something in it stops with an error.
 
 Writes ``data/isa/other_llvm.csv``: rows as in ``counts.csv`` for ``none`` and ``all``, and with
-each row the hash of FlyDSL's own assembly, so that counts of older kernels are noticed.
+each row the hash of FlyDSL's own assembly, so that counts of older kernels are noticed; and
+``data/isa/other_llvm_excerpts.csv`` with an excerpt of its assembly.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from tqdm import tqdm
 
 from .ablation import count
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent, Provenance
-from .counts import COLUMNS, CountTable, read_counts
+from .counts import COLUMNS
+from .excerpts import EXP2_PAIRS, ExcerptError, cut, write_excerpts
 from .files import DATA, write_csv
 from .flags import PRESETS
 from .shapes import REFERENCE_SHAPE, VARIANTS
 
 COUNTS = DATA / "isa" / "other_llvm.csv"
+EXCERPTS = DATA / "isa" / "other_llvm_excerpts.csv"
 FLYDSL_SHA256 = "flydsl_isa_sha256"
 """The column with the hash of what FlyDSL's LLVM makes of the same kernel."""
 OPTIONS = ("--target=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-nogpulib", "-O3", "-S")
@@ -109,41 +112,35 @@ def kernels(clang: str, jobs: Iterable[Job]) -> list[CompiledKernel]:
     return made
 
 
-def write_counts(clang: str, path: Path = COUNTS) -> None:
-    """Count the kernels that ``clang`` makes and write the table whole.
+def write_tables(clang: str, counts: Path = COUNTS, excerpts: Path = EXCERPTS) -> None:
+    """Count the kernels that ``clang`` makes, cut the excerpt, and write both tables whole.
 
     Raises:
-        CompileError, MissingComponent, OSError.
+        CompileError, MissingComponent, ExcerptError, OSError.
     """
     jobs = [
         Job(variant, REFERENCE_SHAPE, flags) for variant in VARIANTS for flags in PRESETS.values()
     ]
     own = Compiler().compile_all(jobs)
+    made = kernels(clang, jobs)
     rows: list[dict[str, object]] = [
         {**row.as_row(), FLYDSL_SHA256: twin.provenance.isa_sha256}
-        for kernel, twin in zip(kernels(clang, jobs), own, strict=True)
+        for kernel, twin in zip(made, own, strict=True)
         for row in count(kernel)
     ]
-    write_csv(path, (*COLUMNS, FLYDSL_SHA256), rows)
-
-
-def read_other_llvm(path: Path = COUNTS) -> CountTable:
-    """The table at ``path``.
-
-    Raises:
-        TableError, ValueError, OSError: see :func:`.counts.read_counts`.
-    """
-    return read_counts(path)
+    shown = next(kernel for kernel in made if kernel.job == EXP2_PAIRS.job)
+    write_csv(counts, (*COLUMNS, FLYDSL_SHA256), rows)
+    write_excerpts(cut(shown, EXP2_PAIRS), excerpts)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the table; returns an exit code."""
+    """Write the tables; returns an exit code."""
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.other_llvm", description=__doc__)
     parser.add_argument("--clang", default="clang-22", help="default: %(default)s")
     arguments = parser.parse_args(argv)
     try:
-        write_counts(arguments.clang)
-    except (CompileError, MissingComponent, OSError) as error:
+        write_tables(arguments.clang)
+    except (CompileError, MissingComponent, ExcerptError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -1,0 +1,30 @@
+"""How numbers and names are written in figures."""
+
+from __future__ import annotations
+
+from ..counts import CountTable
+from ..flags import find_flag
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def signed(number: int) -> str:
+    """``+8``, ``−42``, ``0``."""
+    return f"{number:+d}".replace("-", MINUS) if number else "0"
+
+
+def percent(number: float, digits: int = 0) -> str:
+    """``−3.4 %``."""
+    return f"{number:.{digits}f} %".replace("-", MINUS)
+
+
+def title_of(flag: str) -> str:
+    """A flag in a few words."""
+    return find_flag(flag).title
+
+
+def compiled_here(table: CountTable) -> str:
+    """Which compiler made the counts of ``table``, and for which shape."""
+    row = table.rows[0]
+    llvm = row.llvm.split()[0]
+    return f"compiled here: FlyDSL {row.flydsl}, LLVM {llvm}, gfx950, shape {row.shape}"
