@@ -11,21 +11,34 @@ from mxfp4kernels.emulator.errors import (
     MemoryFault,
     UnsupportedInstruction,
 )
+from mxfp4kernels.emulator.findings import Difference, Hazard, Need
 from mxfp4kernels.emulator.kernarg import explicit_arguments, pack_kernarg
 from mxfp4kernels.emulator.launch import RunResult, launch
 from mxfp4kernels.emulator.memory import Memory
+from mxfp4kernels.emulator.mutants import Mutant, mutants
+from mxfp4kernels.emulator.sanitizer import LOCKSTEP, Order, Report, orders, sanitize
 
 __all__ = [
+    "LOCKSTEP",
     "Decoded",
+    "Difference",
     "EmulatorError",
+    "Hazard",
     "LaunchError",
     "Memory",
     "MemoryFault",
+    "Mutant",
+    "Need",
+    "Order",
+    "Report",
     "RunResult",
     "UnsupportedInstruction",
     "decode",
     "explicit_arguments",
     "launch",
+    "mutants",
+    "orders",
     "pack_kernarg",
+    "sanitize",
     "unsupported",
 ]

@@ -1,6 +1,9 @@
 """Vector operations that read or write a mask of lanes beside their number: carries, select,
 division steps and 64-bit multiply-add."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 import numpy as np
@@ -18,7 +21,7 @@ I64, U32, U64 = np.int64, np.uint32, np.uint64
 
 
 @REGISTRY.add("v_cndmask_b32")
-def _select(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _select(site: Site, opcode: str, encoding: str) -> Execute:
     """The mask is the last operand or VCC; source modifiers act on the f32 sign bit."""
     site.expect(3, 4)
     sources = Sources(site, encoding)
@@ -64,7 +67,7 @@ def _with_carry(site: Site, opcode: str, encoding: str) -> Execute:
 
 
 @REGISTRY.add("v_mad_u64_u32", "v_mad_i64_i32")
-def _multiply_add(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _multiply_add(site: Site, opcode: str, encoding: str) -> Execute:
     """64-bit ``a * b + c`` with the carry out of 64 bits."""
     site.expect(5)
     signed = "i64" in opcode
@@ -79,10 +82,8 @@ def _multiply_add(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: A
         product = a(w).astype(wide) * b(w).astype(wide)
         addend = c(w)
         total = np.broadcast_to(product + addend, (w.count, LANES))
-        if signed:
-            overflow = ((product ^ total) & (addend ^ total)) < 0
-        else:
-            overflow = total < product
+        wrapped = ((product ^ total) & (addend ^ total)) < 0
+        overflow = wrapped if signed else total < product
         store64(w, row, total)
         carry_out(w, overflow & w.lanes)
 
@@ -93,7 +94,7 @@ def _multiply_add(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: A
 
 
 @REGISTRY.add("v_div_scale_f32", "v_div_scale_f64")
-def _division_scale(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _division_scale(site: Site, opcode: str, encoding: str) -> Execute:
     """Scale source 0 (numerator or denominator) so that the refinement stays in range.
 
     Source: the pseudo-code of V_DIV_SCALE_F32 and _F64 in AMD's ISA manuals, with one scaling
@@ -120,10 +121,7 @@ def division_scale(s0: Array, s1: Array, s2: Array, shift: int) -> tuple[Array, 
     kind = s0.dtype.type
     single = kind is np.float32
     far, low = (96, 23) if single else (768, 53)
-    exponent_field = (lambda x: x.view(U32) >> U32(23) & U32(0xFF)) if single else (
-        lambda x: (x.view(U64) >> U64(52) & U64(0x7FF))
-    )
-    e1, e2 = exponent_field(s1).astype(I64), exponent_field(s2).astype(I64)
+    e1, e2 = _exponent_field(s1), _exponent_field(s2)
     denormal1 = (e1 == 0) & (s1 != 0)
     with np.errstate(all="ignore"):
         inverse = 1.0 / s1.astype(np.float64)
@@ -153,8 +151,15 @@ def division_scale(s0: Array, s1: Array, s2: Array, shift: int) -> tuple[Array, 
     return value, post
 
 
+def _exponent_field(x: Array) -> Array:
+    """The biased exponent of f32 or f64, int64."""
+    if x.dtype == np.float32:
+        return (x.view(U32) >> U32(23) & U32(0xFF)).astype(I64)
+    return (x.view(U64) >> U64(52) & U64(0x7FF)).astype(I64)
+
+
 @REGISTRY.add("v_div_fmas_f32", "v_div_fmas_f64")
-def _division_fma(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _division_fma(site: Site, opcode: str, encoding: str) -> Execute:
     """``fma``, and in the lanes that VCC marks the scaling of v_div_scale undone: the quotient was
     made smaller if it is still above 1, else larger, by 2**64 (f32) or 2**128 (f64)."""
     site.expect(4)
@@ -174,7 +179,7 @@ def _division_fma(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: A
 
 
 @REGISTRY.add("v_div_fixup_f16", "v_div_fixup_f32", "v_div_fixup_f64")
-def _division_fixup(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _division_fixup(site: Site, opcode: str, encoding: str) -> Execute:
     """Put the special cases of ``numerator / denominator`` over the refined quotient."""
     site.expect(4)
     kind = opcode[-3:]

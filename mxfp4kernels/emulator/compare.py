@@ -1,5 +1,8 @@
 """Vector comparisons: v_cmp_*, v_cmpx_* and the class tests."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable

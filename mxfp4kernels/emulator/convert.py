@@ -1,5 +1,8 @@
 """Packing and narrow-format conversions, and v_bitop3."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +19,7 @@ U32 = np.uint32
 
 
 @REGISTRY.add("v_bitop3_b32", "v_bitop3_b16")
-def _bitop3(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _bitop3(site: Site, opcode: str, encoding: str) -> Execute:
     """Bit ``a<<2 | b<<1 | c`` of the truth table, at every bit position."""
     site.expect(4)
     table = site.number("bitop3")
@@ -98,7 +101,7 @@ def _pack(site: Site, opcode: str, encoding: str) -> Execute:
 
 
 @REGISTRY.add("v_cvt_pk_u8_f32")
-def _pack_byte(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _pack_byte(site: Site, opcode: str, encoding: str) -> Execute:
     """Byte ``b`` of ``c`` replaced by ``a`` rounded to nearest even and saturated to 0..255."""
     site.expect(4)
     value, index, old = (
@@ -124,7 +127,7 @@ def _codec(name: str) -> floats.Float8:
 
 
 @REGISTRY.add("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32")
-def _pack_fp8(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _pack_fp8(site: Site, opcode: str, encoding: str) -> Execute:
     """Two bytes into the half that the last op_sel bit picks; the other half is kept."""
     site.expect(3)
     high = site.bits("op_sel", 3, 0)[2]
@@ -217,7 +220,7 @@ def _scaled(elements: list[Array], scale: Array) -> list[Array]:
 
 
 @REGISTRY.add(*(f"v_cvt_scalef32_pk_fp4_{kind}" for kind in ("f32", "f16", "bf16")))
-def _pack_fp4(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _pack_fp4(site: Site, opcode: str, encoding: str) -> Execute:
     """Two E2M1 codes into one byte, the first in its low nibble; the other bytes are kept.
 
     op_sel's third and fourth bits pick byte ``x + 2 y``.
@@ -240,7 +243,7 @@ def _pack_fp4(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG00
 @REGISTRY.add(
     *(f"v_cvt_scalef32_pk_{f}_{kind}" for f in ("fp8", "bf8") for kind in ("f32", "f16", "bf16"))
 )
-def _pack_scaled_fp8(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _pack_scaled_fp8(site: Site, opcode: str, encoding: str) -> Execute:
     """Two FP8 bytes into the half that op_sel's last bit picks; the other half is kept."""
     form, kind = opcode.removeprefix("v_cvt_scalef32_pk_").split("_")
     source, count = _pair_source(site, 1, kind)
@@ -271,17 +274,18 @@ def _store_pair(w: Waves, row: int, values: list[Array], kind: str) -> None:
         for i, value in enumerate(wide):
             store32(w, row + i, value.astype(np.float32).view(U32))
         return
-    if kind == "f16":
-        low, high = (value.astype(np.float16).view(np.uint16) for value in wide)
-    else:
-        low, high = (floats.to_bf16(value.astype(np.float32)) for value in wide)
-    store32(w, row, _pack16(low, high))
+    halves: list[Array] = (
+        [value.astype(np.float16).view(np.uint16) for value in wide]
+        if kind == "f16"
+        else [floats.to_bf16(value.astype(np.float32)) for value in wide]
+    )
+    store32(w, row, _pack16(*halves))
 
 
 @REGISTRY.add(
     *(f"v_cvt_scalef32_pk_{k}_{f}" for k in ("f32", "f16", "bf16") for f in ("fp4", "fp8", "bf8"))
 )
-def _unpack_scaled(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _unpack_scaled(site: Site, opcode: str, encoding: str) -> Execute:
     """Two elements times the scale; op_sel picks the byte (fp4) or half (fp8) of the source."""
     site.expect(3)
     kind, form = opcode.removeprefix("v_cvt_scalef32_pk_").split("_")
@@ -298,7 +302,7 @@ def _unpack_scaled(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: 
 
 
 @REGISTRY.add("v_cvt_scalef32_f32_fp8", "v_cvt_scalef32_f32_bf8")
-def _unpack_one(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _unpack_one(site: Site, opcode: str, encoding: str) -> Execute:
     """One FP8 byte, picked by op_sel, times the scale."""
     site.expect(3)
     form = opcode.rsplit("_", 1)[1]
@@ -311,4 +315,3 @@ def _unpack_one(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG
         write(w, (value * floats.scale_from_f32(scale(w))).astype(np.float32))
 
     return execute
-

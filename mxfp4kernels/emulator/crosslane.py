@@ -12,7 +12,7 @@ from mxfp4kernels.emulator.waves import LANES, Waves
 
 
 @REGISTRY.add("v_readfirstlane_b32")
-def _read_first(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _read_first(site: Site, opcode: str, encoding: str) -> Execute:
     """The lowest active lane, or lane 0 when none is active."""
     site.expect(2)
     row = site.vector(1, 1, read=True)
@@ -33,7 +33,7 @@ def _lane(site: Site, index: int) -> Callable[[Waves], Array]:
 
 
 @REGISTRY.add("v_readlane_b32")
-def _read_lane(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _read_lane(site: Site, opcode: str, encoding: str) -> Execute:
     """EXEC is ignored."""
     site.expect(3)
     row = site.vector(1, 1, read=True)
@@ -43,7 +43,7 @@ def _read_lane(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG0
 
 
 @REGISTRY.add("v_writelane_b32")
-def _write_lane(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _write_lane(site: Site, opcode: str, encoding: str) -> Execute:
     """EXEC is ignored; the other lanes keep their values."""
     site.expect(3)
     row = site.vector(0, 1, read=True, write=True)
@@ -68,13 +68,11 @@ def _count_below(site: Site, opcode: str, encoding: str) -> Execute:
     write = site.write(site.operands[0], "u32")
     if encoding not in ("", "e64"):
         raise site.fail(f"{encoding} is not implemented here")
-    return lambda w: write(
-        w, np.bitwise_count(mask(w) & below).astype(np.uint32) + addend(w)
-    )
+    return lambda w: write(w, np.bitwise_count(mask(w) & below).astype(np.uint32) + addend(w))
 
 
 @REGISTRY.add("v_swap_b32")
-def _swap(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _swap(site: Site, opcode: str, encoding: str) -> Execute:
     site.expect(2)
     a, b = (site.vector(i, 1, read=True, write=True) for i in range(2))
 
@@ -87,7 +85,7 @@ def _swap(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
 
 
 @REGISTRY.add("v_permlane16_swap_b32", "v_permlane32_swap_b32")
-def _swap_rows(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _swap_rows(site: Site, opcode: str, encoding: str) -> Execute:
     """Exchange odd rows of the first register with even rows of the second.
 
     A row is 16 or 32 lanes. Lanes off in EXEC keep their values; a value read from a lane that is

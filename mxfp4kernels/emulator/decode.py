@@ -99,7 +99,8 @@ def decode_instruction(instruction: Instruction, program: Program, layout: Layou
     uses = site.finish()
     if isinstance(made, Flow):
         return Step(instruction, None, made, None, uses)
-    return Step(instruction, made, None, made if isinstance(made, Transfer) else None, uses)
+    transfer = made if isinstance(made, Transfer) else None
+    return Step(instruction, made, None, transfer, uses)
 
 
 def decode(program: Program) -> Decoded:

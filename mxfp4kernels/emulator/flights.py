@@ -1,11 +1,11 @@
 """Memory instructions in flight: which counter they are on, and when a wait forces them to end.
 
-Order of return on gfx950: vector memory operations (loads, loads to LDS, stores, atomics) return in
-the order of issue among themselves, LDS operations likewise; scalar loads in any order. A wait for a
-counter to fall to ``n`` therefore proves an ordered operation done if more than ``n`` of its class
-were issued from it on, and a scalar one only if ``n`` is 0. A flat operation is on both counters and
-may overtake; it is done once both were waited for to 0. Source: AMD CDNA3 ISA manual, 4.4; LLVM
-AMDGPUUsage, memory model of gfx942.
+Order of return on gfx950: vector memory operations (loads, loads to LDS, stores, atomics) return
+in the order of issue among themselves, LDS operations likewise; scalar loads in any order. A wait
+for a counter to fall to ``n`` therefore proves an ordered operation done if more than ``n`` of its
+class were issued from it on, and a scalar one only if ``n`` is 0. A flat operation is on both
+counters and may overtake; it is done once both were waited for to 0. Source: AMD CDNA3 ISA manual,
+4.4; LLVM AMDGPUUsage, memory model of gfx942.
 """
 
 from __future__ import annotations

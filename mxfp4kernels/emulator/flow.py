@@ -1,5 +1,8 @@
 """Program flow: branches, barrier, end, waits and the instructions that change nothing here."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,7 +41,7 @@ class Flow:
 
 
 def _zero(w: Waves, row: int) -> Array:
-    return ~w.s[row : row + 2, :, 0].any(axis=0)
+    return np.logical_not(w.s[row : row + 2, :, 0].any(axis=0))
 
 
 CONDITIONS: dict[str, Callable[[Waves], Array]] = {
@@ -53,7 +56,7 @@ CONDITIONS: dict[str, Callable[[Waves], Array]] = {
 
 
 @REGISTRY.add(*CONDITIONS)
-def _branch(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
+def _branch(site: Site, opcode: str, encoding: str) -> Flow:
     site.expect(1)
     label = site.operands[0].text
     if label not in site.program.labels:
@@ -67,12 +70,12 @@ def _branch(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
 
 
 @REGISTRY.add("s_endpgm", "s_endpgm_saved")
-def _end(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
+def _end(site: Site, opcode: str, encoding: str) -> Flow:
     return Flow(Stop.END)
 
 
 @REGISTRY.add("s_barrier")
-def _barrier(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
+def _barrier(site: Site, opcode: str, encoding: str) -> Flow:
     return Flow(Stop.BARRIER)
 
 
@@ -80,7 +83,7 @@ def _barrier(site: Site, opcode: str, encoding: str) -> Flow:  # noqa: ARG001
     "s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_sethalt", "s_icache_inv", "s_ttracedata",
     "s_sendmsg", "s_incperflevel", "s_decperflevel", "v_nop", "s_set_gpr_idx_off",
 )  # fmt: skip
-def _nothing(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _nothing(site: Site, opcode: str, encoding: str) -> Execute:
     """No effect on the results of a program whose waits are right."""
     return lambda w: None
 
@@ -89,7 +92,7 @@ _MODE_FIELDS = {(4, 2): "denorm32", (6, 2): "denorm64"}
 
 
 @REGISTRY.add("s_setreg_imm32_b32", "s_setreg_b32")
-def _set_mode(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _set_mode(site: Site, opcode: str, encoding: str) -> Execute:
     """Only the rounding and denormal fields of MODE, rounding only to nearest even."""
     site.expect(2)
     first, width = _mode_field(site, site.operands[0].text)

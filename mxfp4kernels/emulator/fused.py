@@ -4,6 +4,9 @@ numpy has none, and computing an f32 one in f64 rounds twice. LLVM's fma is exac
 one instruction where there is one, a library routine elsewhere.
 """
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,12 +19,12 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001
+def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     signature = a(a, a, a)
     if a not in (types.float32, types.float64) or a != b or a != c:
         raise TypeError("fma needs three f32 or three f64")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fma(*arguments)
 
     return signature, generate
@@ -30,7 +33,7 @@ def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _fma_flat(a: Any, b: Any, c: Any, out: Any) -> None:  # pragma: no cover - compiled
     for i in range(out.shape[0]):
-        out[i] = _fma(a[i], b[i], c[i])
+        out[i] = _fma(a[i], b[i], c[i])  # type: ignore[call-arg]
 
 
 def fma(a: npt.NDArray[Any], b: npt.NDArray[Any], c: npt.NDArray[Any]) -> npt.NDArray[Any]:

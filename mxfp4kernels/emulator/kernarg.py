@@ -85,9 +85,7 @@ def pack_kernarg(
 def _pack(kernel: str, position: int, value: Value, size: int) -> bytes:
     if isinstance(value, bytes):
         if len(value) != size:
-            raise LaunchError(
-                f"argument {position} of {kernel} is {size} bytes, got {len(value)}"
-            )
+            raise LaunchError(f"argument {position} of {kernel} is {size} bytes, got {len(value)}")
         return value
     if isinstance(value, float):
         if size not in (4, 8):

@@ -1,5 +1,8 @@
 """DS instructions: LDS reads, writes and atomics, and moves between lanes through that hardware."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -70,7 +73,7 @@ def _paired_offsets(site: Site, size: int, strided: bool) -> tuple[int, int]:
 
 
 @REGISTRY.add(*(f"ds_read_{kind}" for kind in READS))
-def _read(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _read(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(2)
     _no_gds(site)
     size, convert = READS[opcode.removeprefix("ds_read_")]
@@ -79,7 +82,7 @@ def _read(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 
 @REGISTRY.add(*(f"ds_write_{kind}" for kind in WRITES))
-def _write(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _write(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(2)
     _no_gds(site)
     size, shift = WRITES[opcode.removeprefix("ds_write_")]
@@ -88,7 +91,7 @@ def _write(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 
 @REGISTRY.add("ds_read2_b32", "ds_read2_b64", "ds_read2st64_b32", "ds_read2st64_b64")
-def _read2(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _read2(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(2)
     _no_gds(site)
     size = int(opcode[-2:]) // 8
@@ -98,7 +101,7 @@ def _read2(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 
 @REGISTRY.add("ds_write2_b32", "ds_write2_b64", "ds_write2st64_b32", "ds_write2st64_b64")
-def _write2(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _write2(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(3)
     _no_gds(site)
     size = int(opcode[-2:]) // 8
@@ -115,14 +118,14 @@ def _lane_address(site: Site) -> Callable[[Waves], Array]:
 
 
 @REGISTRY.add("ds_read_addtid_b32")
-def _read_by_lane(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _read_by_lane(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(1)
     row = site.vector(0, 1, write=True)
     return LdsRead(_lane_address(site), [site.number("offset")], row, 4, keep)
 
 
 @REGISTRY.add("ds_write_addtid_b32")
-def _write_by_lane(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _write_by_lane(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(1)
     row = site.vector(0, 1, read=True)
     return LdsWrite(_lane_address(site), [site.number("offset")], [row], 4)
@@ -131,9 +134,7 @@ def _write_by_lane(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa:
 # ---- between lanes
 
 
-def _from_lanes(
-    site: Site, index: int, source: Callable[[Waves], Array], row: int
-) -> Exchange:
+def _from_lanes(site: Site, index: int, source: Callable[[Waves], Array], row: int) -> Exchange:
     """Every active lane reads operand ``index`` of lane ``source``; an inactive one gives 0."""
     value = site.vector(index, 1, read=True)
 
@@ -146,7 +147,7 @@ def _from_lanes(
 
 
 @REGISTRY.add("ds_swizzle_b32")
-def _swizzle(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _swizzle(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(2)
     text = site.modifier("offset") or "0"
     try:
@@ -158,7 +159,7 @@ def _swizzle(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG00
 
 
 @REGISTRY.add("ds_bpermute_b32")
-def _pull(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _pull(site: Site, opcode: str, encoding: str) -> Transfer:
     """Each lane reads the lane numbered by its address / 4, modulo 64."""
     site.expect(3)
     offset = np.uint32(site.number("offset"))
@@ -172,7 +173,7 @@ def _pull(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 
 @REGISTRY.add("ds_permute_b32")
-def _push(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _push(site: Site, opcode: str, encoding: str) -> Transfer:
     """Each lane sends to the lane numbered by its address / 4; the highest sender wins."""
     site.expect(3)
     offset = np.uint32(site.number("offset"))
@@ -218,7 +219,7 @@ EXCHANGES = {"wrxchg_rtn_b32": COMBINES["swap"], "wrxchg_rtn_b64": COMBINES["swa
     "ds_pk_add_rtn_bf16",
     *(f"ds_{name}" for name in EXCHANGES),
 )
-def _atomic(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _atomic(site: Site, opcode: str, encoding: str) -> Transfer:
     name = opcode.removeprefix("ds_")
     how = EXCHANGES[name] if name in EXCHANGES else ATOMICS[name.replace("_rtn", "")]
     return _lds_atomic(site, how, "_rtn_" in opcode)
@@ -241,7 +242,7 @@ def _lds_atomic(site: Site, how: Combination, returns: bool) -> Transfer:
 
 
 @REGISTRY.add("ds_cmpst_b32", "ds_cmpst_b64", "ds_cmpst_rtn_b32", "ds_cmpst_rtn_b64")
-def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:
     """Operands after the address: the expected value, then the new one."""
     returns = "_rtn_" in opcode
     first = 1 if returns else 0
@@ -266,5 +267,5 @@ def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa:
 
 
 @REGISTRY.add("ds_nop")
-def _nop(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _nop(site: Site, opcode: str, encoding: str) -> Execute:
     return lambda w: None

@@ -1,20 +1,25 @@
 """Scaled matrix multiply-add: v_mfma_scale_f32_{16x16x128,32x32x64}_f8f6f4 and the unscaled forms.
 
 Lane map. One instruction multiplies A [M, K] by B [K, N] and adds C [M, N]. Lane ``l`` holds row
-``l % M`` of A (column ``l % N`` of B); with ``g = l // M`` it holds elements ``32 g .. 32 g + 31``
-along K for FP4 and FP6, and ``16 g ..`` and ``K/2 + 16 g ..`` (16 each) for FP8. The scale operand of
-that lane belongs to elements ``32 g .. 32 g + 31`` of its row. Result register ``v`` of lane ``l`` is
-column ``l % N`` and row ``4 (l // 16) + v`` (16x16) or ``8 (v // 4) + 4 (l // 32) + v % 4`` (32x32).
-Source: AMD CDNA4 ISA manual, matrix layouts; for FP8, AMD's published CDNA4 matrix-core example.
+``l % M`` of A (column ``l % N`` of B); with ``g = l // M`` it holds elements ``32 g`` to
+``32 g + 31`` along K for FP4 and FP6, and for FP8 16 from ``16 g`` on and 16 from ``K / 2 + 16 g``
+on. The scale operand of that lane belongs to elements ``32 g`` to ``32 g + 31`` of its row. Result
+register ``v`` of lane ``l`` is column ``l % N`` and row ``4 (l // 16) + v`` (16x16) or
+``8 (v // 4) + 4 (l // 32) + v % 4`` (32x32). Source: AMD CDNA4 ISA manual, matrix layouts; for FP8,
+AMD's published CDNA4 matrix-core example.
 
-Order of accumulation. The manual does not define it. Here the 32 products that share two scales are
-summed exactly (for FP4 they are integers below 2**13 in units of 1/4), the scaled block sums and C are
-added in float64 in ascending order of K, and the total is rounded once to f32. The result is
-therefore the correctly rounded exact sum whenever the block sums and C span fewer than 53 bits, and
-within one unit of it otherwise. No verdict rests on the order: comparisons with a reference allow for
-f32 rounding of every instruction, and comparisons between flag settings hold exactly when both run
-the same instructions on the same operands, whatever the order inside one instruction is.
+Order of accumulation. The manual does not define it. Here the 32 products that share two scales
+are summed exactly (for FP4 they are integers below 2**13 in units of 1/4), the scaled block sums
+are added in float64 in ascending order of K, then C, and the total is rounded once to f32. The
+result is therefore the correctly rounded exact sum whenever the block sums and C span fewer than 53
+bits, and within one unit of it otherwise. No verdict rests on the order: comparisons with a
+reference allow for the f32 rounding of every instruction, and comparisons between flag settings
+hold exactly when both run the same instructions on the same operands, whatever the order inside
+one instruction is.
 """
+
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
 
 from __future__ import annotations
 
@@ -131,7 +136,7 @@ def _scale_reader(site: Site, index: int) -> tuple[Source, int]:
     return site.read(site.operands[4 + index], "b32"), low + 2 * high
 
 
-def _one(w: Waves) -> Array:  # noqa: ARG001
+def _one(w: Waves) -> Array:
     return np.full((1, 1), 127, np.uint32)
 
 
@@ -151,7 +156,7 @@ def _c_reader(site: Site, registers: int) -> Source:
     "v_mfma_f32_16x16x128_f8f6f4",
     "v_mfma_f32_32x32x64_f8f6f4",
 )
-def _build(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _build(site: Site, opcode: str, encoding: str) -> Execute:
     scaled = "_scale_" in opcode
     site.expect(6 if scaled else 4)
     rows = 16 if "_16x16x" in opcode else 32
@@ -206,5 +211,3 @@ def _fast(a: int, b: int, c: Source, scale: Sequence[tuple[Source, int]], row: i
 def _per_lane(words: Array, w: Waves) -> Array:
     """Scale words as one flat array, uint32 [waves * 64]."""
     return np.ascontiguousarray(np.broadcast_to(words, (w.count, LANES))).reshape(-1)
-
-

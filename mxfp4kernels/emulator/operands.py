@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,10 +107,10 @@ def _float_bits(value: float, kind: str) -> int:
         if kind == "f64":
             if np.float32(value) == np.float32(_INVERSE_TWO_PI):
                 value = _INVERSE_TWO_PI
-            return struct.unpack("<Q", struct.pack("<d", value))[0]
-        return struct.unpack("<I", struct.pack("<f", value))[0]
+            return int(np.float64(value).view(np.uint64))
+        return int(np.float32(value).view(np.uint32))
     if width == 32:
-        return struct.unpack("<I", struct.pack("<f", value))[0]
+        return int(np.float32(value).view(np.uint32))
     if width == 16:
         return int(np.float16(value).view(np.uint16))
     raise OperandError(f"a float constant has no meaning as {kind}")
@@ -137,9 +136,7 @@ def parse_operand(text: str) -> Operand:
             inner, negate = inner[1:], True
         else:
             break
-    return replace(
-        _plain(inner), text=text, negate=negate, absolute=absolute, extend=extend
-    )
+    return replace(_plain(inner), text=text, negate=negate, absolute=absolute, extend=extend)
 
 
 def _number(text: str) -> bool:

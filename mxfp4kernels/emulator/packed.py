@@ -1,5 +1,8 @@
 """VOP3P: two numbers per instruction, mixed-precision multiply-add, and dot products."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,7 +14,7 @@ from mxfp4kernels.emulator import floats
 from mxfp4kernels.emulator.fused import fma
 from mxfp4kernels.emulator.operands import Operand
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
-from mxfp4kernels.emulator.site import DTYPES, Array, Reader, Site, store32
+from mxfp4kernels.emulator.site import DTYPES, Array, Reader, Site, integer_limits, store32
 from mxfp4kernels.emulator.vector import clamp_float, flush, quiet
 from mxfp4kernels.emulator.waves import Waves
 
@@ -114,12 +117,14 @@ def _packed_constant(site: Site, operand: Operand, kind: str) -> Reader:
 
 
 @REGISTRY.add(*TABLE)
-def _build(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _build(site: Site, opcode: str, encoding: str) -> Execute:
     op = TABLE[opcode]
     site.expect(op.sources + 1)
     if opcode == "v_pk_mov_b32":
         return _move(site)
-    pick_low, pick_high = (site.bits(n, op.sources, d) for n, d in (("op_sel", 0), ("op_sel_hi", 1)))
+    pick_low, pick_high = (
+        site.bits(n, op.sources, d) for n, d in (("op_sel", 0), ("op_sel_hi", 1))
+    )
     neg_low, neg_high = (site.bits(n, op.sources, 0) for n in ("neg_lo", "neg_hi"))
     if op.kind[0] != "f" and any(neg_low + neg_high):
         raise site.fail("neg_lo and neg_hi need float elements")
@@ -167,7 +172,7 @@ def _computer(site: Site, op: PackedOp) -> Callable[[Waves, list[Array]], Array]
         wide = op.wide
         if wide is None:
             raise site.fail("clamp is not implemented for this operation")
-        limits, dtype = np.iinfo(DTYPES[kind]), DTYPES[kind]  # type: ignore[arg-type]
+        limits, dtype = integer_limits(DTYPES[kind]), DTYPES[kind]
         return lambda w, values: np.clip(wide(*values), limits.min, limits.max).astype(dtype)
 
     def compute(w: Waves, values: list[Array]) -> Array:
@@ -185,7 +190,7 @@ MIXES = ("v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16",
 
 
 @REGISTRY.add(*MIXES)
-def _mixed(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _mixed(site: Site, opcode: str, encoding: str) -> Execute:
     """f32 ``a * b + c`` of f32 (op_sel_hi 0) or f16 (1, op_sel picks the half) sources."""
     site.expect(4)
     if "mad" in opcode:
@@ -284,7 +289,7 @@ def dot_elements(word: Array, element: str) -> list[Array]:
 
 @REGISTRY.add(*DOTS)
 def _dot(site: Site, opcode: str, encoding: str) -> Execute:
-    """Float sums are formed in float64 and rounded once; integer ones wrap, or saturate on clamp."""
+    """Float sums are formed in float64 and rounded once; integers wrap, or saturate on clamp."""
     op = DOTS[opcode]
     site.expect(3 if op.accumulate else 4)
     if encoding in ("sdwa", "dpp"):
@@ -303,7 +308,7 @@ def _dot(site: Site, opcode: str, encoding: str) -> Execute:
         if clamp and is_float:
             total = np.clip(total, 0, 1)
         elif clamp:
-            limits = np.iinfo(dtype)  # type: ignore[arg-type]
+            limits = integer_limits(dtype)
             total = np.clip(total, limits.min, limits.max)
         write(w, total.astype(dtype))
 

@@ -25,7 +25,7 @@ OPEN = 2**31 - 1
 """Epoch of an end that has not come yet."""
 PAGE = 4096
 CONFLICT, OWNER, BARRIER = 1, 2, 4
-"""What a check finds: a race; an order that rests on one wait; an order that rests on one barrier."""
+"""What a check finds: a race; an order that rests on one wait; one that rests on one barrier."""
 
 _OTHERS = np.ones((KINDS, KINDS), np.bool_)
 _OTHERS[READ, READ] = _OTHERS[ATOMIC, ATOMIC] = False
@@ -177,7 +177,9 @@ class RaceDetector:
         mask: npt.NDArray[np.bool_], size: int,
     ) -> int:  # fmt: skip
         """Check and enter an LDS access of one wave; returns the findings."""
-        return self._compare(self._lds[when.slot], when, kind, record, offsets, mask, size, _OWN_LDS)
+        return self._compare(
+            self._lds[when.slot], when, kind, record, offsets, mask, size, _OWN_LDS
+        )
 
     def memory(
         self, when: Moment, kind: int, record: int, addresses: npt.NDArray[np.int64],

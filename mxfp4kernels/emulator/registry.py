@@ -10,10 +10,11 @@ from mxfp4kernels.emulator.site import Site
 from mxfp4kernels.emulator.waves import Waves
 
 if TYPE_CHECKING:
+    from mxfp4kernels.emulator.flow import Flow
     from mxfp4kernels.emulator.transfers import Transfer
 
 Execute = Callable[[Waves], None]
-Handler = Callable[[Site, str, str], "Execute | Transfer"]
+Handler = Callable[[Site, str, str], "Execute | Transfer | Flow"]
 
 
 @dataclass

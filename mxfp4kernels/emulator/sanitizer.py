@@ -10,8 +10,8 @@ Three things are done that a device does not do on request:
   from its issue to the wait that ends it.
 
 The same run tells which waits carry no order: for every use of a result and every pair of accesses
-it is known whether the order rests on one wait, or one barrier, alone. What no order rests on can be
-dropped, one at a time, without a hazard in any interleaving of the paths that were run.
+it is known whether the order rests on one wait, or one barrier, alone. What no order rests on can
+be dropped, one at a time, without a hazard in any interleaving of the paths that were run.
 
 Not judged: order between workgroups, cache maintenance, and the wait states that the compiler fills
 with ``s_nop``.
@@ -388,9 +388,7 @@ class SanitizingScheduler(Scheduler):
 
 def _missing_order(kind: str, same_wave: bool, ended: bool) -> str:
     """What would order an earlier access of class ``kind`` before a later one."""
-    wait = (
-        "s_waitcnt vmcnt(0) lgkmcnt(0)" if kind == FLAT else f"s_waitcnt for its {COUNTER[kind]}"
-    )
+    wait = "s_waitcnt vmcnt(0) lgkmcnt(0)" if kind == FLAT else f"s_waitcnt for its {COUNTER[kind]}"
     if same_wave:
         return f"needs {wait} between them"
     if ended:

@@ -18,6 +18,10 @@ does not starve the wave that would write it."""
 INSTRUCTION_LIMIT = 1 << 40
 
 
+def _not_straight(w: Waves) -> None:
+    raise AssertionError("an instruction that changes the flow ended up in a straight run")
+
+
 class Scheduler:
     """Runs the waves of some workgroups to their end.
 
@@ -48,7 +52,7 @@ class Scheduler:
         self._entered = np.zeros(len(decoded.steps) + 1, np.int64)
         self._left = limit
         self._turns = 0
-        self._actions = [step.action for step in decoded.steps]
+        self._actions = [step.action or _not_straight for step in decoded.steps]
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -127,7 +131,7 @@ class Scheduler:
         at = start
         try:
             for at in range(start, stop):
-                self._actions[at](w)  # type: ignore[misc]
+                self._actions[at](w)
         except AccessError as error:
             raise self.fault(w, at, error) from error
 

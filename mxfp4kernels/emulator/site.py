@@ -1,5 +1,8 @@
 """One instruction while it is being decoded: its operands as readers and writers of wave state."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -33,6 +36,12 @@ DTYPES: dict[str, type[np.generic]] = {
     "f64": np.float64,
 }
 """Operand types: b is plain bits, u unsigned, i signed, f float; then the width in bits."""
+
+
+def integer_limits(dtype: type[Any]) -> np.iinfo[Any]:
+    """Smallest and largest value of an integer type."""
+    return np.iinfo(dtype)
+
 
 SCALAR_ROWS = 1 << 16
 """Offset of the scalar registers in :attr:`Site.reads` and :attr:`Site.writes`."""
@@ -298,7 +307,7 @@ def _status(name: str, part: int) -> Reader:
     if name == "scc":
         return lambda w: w.scc.astype(np.uint32)
     row = VCC if name == "vccz" else EXEC
-    return lambda w: (~w.s[row : row + 2].any(axis=0)).astype(np.uint32)
+    return lambda w: np.logical_not(w.s[row : row + 2].any(axis=0)).astype(np.uint32)
 
 
 def join64(low: Array, high: Array) -> npt.NDArray[np.uint64]:

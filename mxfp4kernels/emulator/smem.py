@@ -33,7 +33,7 @@ def ignore_cache_hints(site: Site) -> None:
 
 
 @REGISTRY.add(*(f"s_load_{width}" for width in WIDTHS))
-def _load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _load(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(3)
     dwords = WIDTHS[opcode.removeprefix("s_load_")]
     row = site.scalar(0, dwords, write=True)
@@ -49,7 +49,7 @@ def _load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
 
 
 @REGISTRY.add(*(f"s_buffer_load_{width}" for width in WIDTHS))
-def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:
     """Dwords beyond num_records (times the stride, if there is one) give 0."""
     site.expect(3)
     dwords = WIDTHS[opcode.removeprefix("s_buffer_load_")]
@@ -71,12 +71,12 @@ def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: A
 
 
 @REGISTRY.add("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
-def _cache(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _cache(site: Site, opcode: str, encoding: str) -> Execute:
     return lambda w: None
 
 
 @REGISTRY.add("s_memtime", "s_memrealtime")
-def _clock(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _clock(site: Site, opcode: str, encoding: str) -> Execute:
     """A clock that stands still: the emulator has no notion of time."""
     row = site.scalar(0, 2, write=True)
     return lambda w: w.write64(row, np.zeros((w.count, 1), np.uint64))

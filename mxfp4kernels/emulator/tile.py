@@ -1,9 +1,10 @@
 """The compiled inner kernel of the FP4 matrix instruction, 16x16x128.
 
-It carries most of an emulated GEMM's work, so its innermost step, the decoding and the 16x16 sums of
-one block of K, is written in LLVM's vector types: the loop vectoriser does not find that form by
-itself. LLVM splits the vectors into whatever the host has. Every f32 sum is an integer below 2**13,
-hence exact, so neither contraction nor order matters there; the f64 part runs in ascending order of K.
+It carries most of an emulated GEMM's work, so its innermost step, the decoding and the 16x16 sums
+of one block of K, is written in LLVM's vector types: the loop vectoriser does not find that form
+by itself. LLVM splits the vectors into whatever the host has. Every f32 sum is an integer below
+2**13, hence exact, so neither contraction nor order matters there; the f64 part runs in ascending
+order of K.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.core.imputils import impl_ret_untracked
 from numba.extending import intrinsic
@@ -56,7 +57,7 @@ def _add_block(
             scaled = builder.fmul(scale, builder.fpext(value, DOUBLES))
             before = builder.load(place, align=8)
             builder.store(builder.fadd(before, scaled), place, align=8)
-        return impl_ret_untracked(
+        return impl_ret_untracked(  # type: ignore[no-untyped-call]
             context, builder, signature.return_type, context.get_dummy_value()
         )
 
@@ -136,7 +137,7 @@ def multiply_fp4(
             for r in range(ROWS):
                 x[r] = 0.25 * powers[scale_a[block + r] >> np.uint32(shifts[0]) & np.uint32(255)]
                 y[r] = powers[scale_b[block + r] >> np.uint32(shifts[1]) & np.uint32(255)]
-            _add_block(a, b, block, x, y, total)
+            _add_block(a, b, block, x, y, total)  # type: ignore[call-arg]
         for v in range(4):
             for lane in range(LANES):
                 addend = np.float64(c[v, wave + lane])

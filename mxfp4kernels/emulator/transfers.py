@@ -1,8 +1,11 @@
 """Memory instructions in two halves: issue, which reads registers, and effect, which moves data.
 
-Run at once, the two make an ordinary emulator. Apart, they let the sanitizer delay the effect to the
-latest moment that the program's waits allow.
+Run at once, the two make an ordinary emulator. Apart, they let the sanitizer delay the effect to
+the latest moment that the program's waits allow.
 """
+
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
 
 from __future__ import annotations
 
@@ -53,7 +56,6 @@ class Access:
             local=None if self.local is None else self.local[chosen],
         )
 
-
     def joined(self, others: Sequence[Access], order: npt.NDArray[np.int64]) -> Access:
         """This and the others' accesses of the same instruction, waves in the given order."""
         parts = [self, *others]
@@ -70,10 +72,13 @@ class Access:
             whole = np.concatenate(arrays, axis=axis)
             return whole[order] if axis == 0 else whole[:, order]
 
+        addresses, mask = by_wave("addresses", 1), by_wave("mask", 0)
+        assert addresses is not None
+        assert mask is not None
         return Access(
             self.transfer,
-            by_wave("addresses", 1),  # type: ignore[arg-type]
-            by_wave("mask", 0),  # type: ignore[arg-type]
+            addresses,
+            mask,
             by_wave("zero", 0),
             by_wave("data", 1),
             by_wave("local", 0),
@@ -120,17 +125,17 @@ Convert = Callable[[Array, Array], Array]
 """Loaded value (zero-extended, uint32) and old register to the new register."""
 
 
-def keep(loaded: Array, old: Array) -> Array:  # noqa: ARG001
+def keep(loaded: Array, old: Array) -> Array:
     """A load that fills its register as it is."""
     return loaded
 
 
-def sign8(loaded: Array, old: Array) -> Array:  # noqa: ARG001
+def sign8(loaded: Array, old: Array) -> Array:
     """A signed byte."""
     return loaded.astype(np.int8).astype(np.int32).view(np.uint32)
 
 
-def sign16(loaded: Array, old: Array) -> Array:  # noqa: ARG001
+def sign16(loaded: Array, old: Array) -> Array:
     """A signed word."""
     return loaded.astype(np.int16).astype(np.int32).view(np.uint32)
 
@@ -163,8 +168,12 @@ class GlobalLoad(Transfer):
         dwords = max(1, self.size // 4)
         registers = w.v[self.row : self.row + dwords]
         if access.zero is not None:
-            registers[:, access.zero] = 0 if self.size >= 4 else self.convert(
-                np.zeros(int(access.zero.sum()), np.uint32), registers[0, access.zero]
+            registers[:, access.zero] = (
+                0
+                if self.size >= 4
+                else self.convert(
+                    np.zeros(int(access.zero.sum()), np.uint32), registers[0, access.zero]
+                )
             )
         if not access.mask.any():
             return

@@ -1,5 +1,8 @@
 """VOP1, VOP2 and VOP3 operations on 16-, 32- and 64-bit numbers, as a table."""
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -203,24 +206,26 @@ _op("v_mul_lo_u32", "u32 = u32 u32", np.multiply)
 _op("v_mul_hi_u32", "u32 = u32 u32",
     lambda a, b: (a.astype(U64) * b.astype(U64) >> U64(32)).astype(U32))  # fmt: skip
 _op("v_mul_hi_i32", "i32 = i32 i32", _exact(I32, lambda a, b: a * b >> 32))
-for _name, _bits, _kind in (("u32_u24", _low(24), "u32"), ("i32_i24", _low_signed(24), "i32")):
-    _type = U32 if _kind == "u32" else I32
 
-    def _product(a: Array, b: Array, cut: Callable[[Array], Array] = _bits) -> Array:
+
+def _add_24_bit(name: str, kind: str, result: type[Any], cut: Callable[[Array], Array]) -> None:
+    """Multiplications of the low 24 bits."""
+
+    def product(a: Array, b: Array) -> Array:
         return cut(a) * cut(b)
 
-    def _high(a: Array, b: Array, cut: Callable[[Array], Array] = _bits) -> Array:
-        return cut(a) * cut(b) >> 32
-
-    def _mad(a: Array, b: Array, c: Array, cut: Callable[[Array], Array] = _bits) -> Array:
+    def multiply_add(a: Array, b: Array, c: Array) -> Array:
         return cut(a) * cut(b) + c
 
-    _sources = f"{_kind} {_kind}"
-    _op(f"v_mul_{_name}", f"{_kind} = {_sources}", _exact(_type, _product), wide=_wide(_product))
-    _op(f"v_mul_hi_{_name}", f"{_kind} = {_sources}", _exact(_type, _high))
-    _op(f"v_mad_{_name}", f"{_kind} = {_sources} {_kind}", _exact(_type, _mad), wide=_wide(_mad))
-for _sign, _pick in (("u", "unsigned"), ("i", "signed")):
-    _k = f"{_sign}32"
+    pair = f"{kind} = {kind} {kind}"
+    _op(f"v_mul_{name}", pair, _exact(result, product), wide=_wide(product))
+    _op(f"v_mul_hi_{name}", pair, _exact(result, lambda a, b: product(a, b) >> 32))
+    _op(f"v_mad_{name}", f"{pair} {kind}", _exact(result, multiply_add), wide=_wide(multiply_add))
+
+
+_add_24_bit("u32_u24", "u32", U32, _low(24))
+_add_24_bit("i32_i24", "i32", I32, _low_signed(24))
+for _k in ("u32", "i32"):
     _types = f"{_k} = {_k} {_k} {_k}"
     _op(f"v_max3_{_k}", _types, lambda a, b, c: np.maximum(np.maximum(a, b), c))
     _op(f"v_min3_{_k}", _types, lambda a, b, c: np.minimum(np.minimum(a, b), c))
@@ -345,6 +350,11 @@ _op("v_log_legacy_f32", "f32 = f32", floats.transcendental32(np.log2))
 
 # ---- conversions between numbers
 
+
+def _byte_to_float(n: int) -> Callable[[Array], Array]:
+    return lambda x: (x >> U32(8 * n) & U32(0xFF)).astype(np.float32)
+
+
 _op("v_cvt_f32_u32", "f32 = u32", lambda x: x.astype(np.float32))
 _op("v_cvt_f32_i32", "f32 = i32", lambda x: x.astype(np.float32))
 _op("v_cvt_f64_u32", "f64 = u32", lambda x: x.astype(np.float64))
@@ -356,8 +366,7 @@ _op("v_cvt_f32_f16", "f32 = f16", lambda x: x.astype(np.float32))
 _op("v_cvt_f32_f64", "f32 = f64", lambda x: x.astype(np.float32))
 _op("v_cvt_f64_f32", "f64 = f32", lambda x: x.astype(np.float64))
 for _n in range(4):
-    _op(f"v_cvt_f32_ubyte{_n}", "f32 = u32",
-        lambda x, s=U32(8 * _n): (x >> s & U32(0xFF)).astype(np.float32))  # fmt: skip
+    _op(f"v_cvt_f32_ubyte{_n}", "f32 = u32", _byte_to_float(_n))
 _op("v_cvt_u32_f32", "u32 = f32", lambda x: floats.to_integer(np.trunc(x), U32))
 _op("v_cvt_i32_f32", "i32 = f32", lambda x: floats.to_integer(np.trunc(x), I32))
 _op("v_cvt_u32_f64", "u32 = f64", lambda x: floats.to_integer(np.trunc(x), U32))

@@ -5,6 +5,9 @@ modifiers, SDWA, DPP, op_sel, denormal flushing, output modifiers, clamp and the
 same for all and live here.
 """
 
+# numpy's stubs type operators on arrays of any dtype as Any.
+# mypy: disable-error-code=no-any-return
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +17,7 @@ import numpy as np
 
 from mxfp4kernels.emulator.lanes import SELECTS, Dpp, select
 from mxfp4kernels.emulator.operands import Operand
-from mxfp4kernels.emulator.site import DTYPES, Array, Reader, Site, signed
+from mxfp4kernels.emulator.site import DTYPES, Array, Reader, Site, integer_limits, signed
 from mxfp4kernels.emulator.waves import Waves
 
 Execute = Callable[[Waves], None]
@@ -201,7 +204,7 @@ def scale_output(kind: str, value: Array, factor: float, w: Waves) -> Array:
     if factor == 1.0 or keep & 2:
         return value
     dtype = DTYPES[kind]
-    return (value * dtype(factor) + dtype(0)).astype(dtype)  # type: ignore[call-arg]
+    return (value * np.array(factor, dtype) + np.array(0, dtype)).astype(dtype)
 
 
 def clamp_float(value: Array, w: Waves) -> Array:
@@ -310,7 +313,7 @@ def _finished(compute: Reader, kind: str, clamp: bool, factor: float) -> Reader:
 def saturating(op: VectorOp) -> Callable[..., Array]:
     """The operation with its integer result saturated to the result type."""
     dtype = DTYPES[op.result]
-    limits = np.iinfo(dtype)  # type: ignore[arg-type]
+    limits = integer_limits(dtype)
     wide = op.wide
     assert wide is not None
     return lambda *values: np.clip(wide(*values), limits.min, limits.max).astype(dtype)

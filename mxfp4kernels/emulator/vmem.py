@@ -149,7 +149,7 @@ def _lds_base(site: Site) -> Callable[[Waves], Array]:
 
 
 @REGISTRY.add(*(f"buffer_load_{kind}" for kind in LOADS))
-def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:
     size, convert = LOADS[opcode.removeprefix("buffer_load_")]
     ignore_cache_hints(site)
     if site.flag("lds"):
@@ -161,7 +161,7 @@ def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: A
 
 
 @REGISTRY.add(*(f"buffer_store_{kind}" for kind in STORES))
-def _buffer_store(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _buffer_store(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(4)
     size, shift = STORES[opcode.removeprefix("buffer_store_")]
     ignore_cache_hints(site)
@@ -170,7 +170,7 @@ def _buffer_store(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: 
 
 
 @REGISTRY.add(*(f"{space}_load_{kind}" for space in ("global", "flat") for kind in LOADS))
-def _flat_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _flat_load(site: Site, opcode: str, encoding: str) -> Transfer:
     space, kind = opcode.split("_load_")
     size, convert = LOADS[kind]
     ignore_cache_hints(site)
@@ -181,7 +181,7 @@ def _flat_load(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG
 
 
 @REGISTRY.add(*(f"{space}_store_{kind}" for space in ("global", "flat") for kind in STORES))
-def _flat_store(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _flat_store(site: Site, opcode: str, encoding: str) -> Transfer:
     space, kind = opcode.split("_store_")
     size, shift = STORES[kind]
     ignore_cache_hints(site)
@@ -198,7 +198,7 @@ def _counted(transfer: Transfer, space: str) -> Transfer:
 
 
 @REGISTRY.add(*(f"global_load_lds_{kind}" for kind in LOADS if "d16" not in kind))
-def _global_load_lds(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _global_load_lds(site: Site, opcode: str, encoding: str) -> Transfer:
     """The instruction offset is added to both the global and the LDS address."""
     size, convert = LOADS[opcode.removeprefix("global_load_lds_")]
     ignore_cache_hints(site)
@@ -211,7 +211,7 @@ def _atomic_names(prefix: str) -> list[str]:
 
 
 @REGISTRY.add(*_atomic_names("buffer"))
-def _buffer_atomic(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _buffer_atomic(site: Site, opcode: str, encoding: str) -> Transfer:
     site.expect(4)
     combination = COMBINES[opcode.removeprefix("buffer_atomic_")]
     returns = site.flag("sc0")
@@ -222,7 +222,7 @@ def _buffer_atomic(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa:
 
 
 @REGISTRY.add(*_atomic_names("global"), *_atomic_names("flat"))
-def _flat_atomic(site: Site, opcode: str, encoding: str) -> Transfer:  # noqa: ARG001
+def _flat_atomic(site: Site, opcode: str, encoding: str) -> Transfer:
     space, name = opcode.split("_atomic_")
     combination = COMBINES[name]
     returns = site.flag("sc0")
@@ -241,6 +241,6 @@ def _atomic(addresses: Addresses, row: int, how: Combination, result: int | None
 
 
 @REGISTRY.add("buffer_wbl2", "buffer_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol")
-def _cache(site: Site, opcode: str, encoding: str) -> Execute:  # noqa: ARG001
+def _cache(site: Site, opcode: str, encoding: str) -> Execute:
     ignore_cache_hints(site)
     return lambda w: None

@@ -122,7 +122,9 @@ class Waves:
 
     def read64(self, row: int) -> npt.NDArray[np.uint64]:
         """Scalar rows ``row`` and ``row + 1`` as uint64 [waves, 1]."""
-        return self.s[row].astype(np.uint64) | self.s[row + 1].astype(np.uint64) << np.uint64(32)
+        low, high = self.s[row].astype(np.uint64), self.s[row + 1].astype(np.uint64)
+        value: npt.NDArray[np.uint64] = low | high << np.uint64(32)
+        return value
 
     def write64(self, row: int, value: npt.NDArray[np.uint64]) -> None:
         """Write uint64 [waves, 1] to scalar rows ``row`` and ``row + 1``."""
@@ -163,6 +165,7 @@ def join(batches: Sequence[Waves]) -> Waves:
         batches[0].pc,
         batches[0].mode,
     )
-    if batches[0].flights is not None:
-        whole.flights = batches[0].flights.joined([b.flights for b in batches[1:]], order)  # type: ignore[misc]
+    flights = [b.flights for b in batches if b.flights is not None]
+    if flights:
+        whole.flights = flights[0].joined(flights[1:], order)
     return whole
