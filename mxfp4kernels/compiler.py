@@ -194,13 +194,23 @@ KERNELS = Builder(
 """The package's own kernels."""
 
 
+WORKER_BYTES = 2**30
+"""Memory to allow for a compiling process; the package's own kernels take about 0.65 GB."""
+
+
+def default_workers() -> int:
+    """All cores that this process may use, or as many as the machine's memory holds."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(len(os.sched_getaffinity(0)), memory // WORKER_BYTES))
+
+
 class Compiler:
     """Compiles jobs through a cache.
 
     Args:
         cache: where finished kernels are kept.
         builder: what makes a launcher of a job.
-        workers: processes; all cores when left out.
+        workers: processes; :func:`default_workers` when left out.
     """
 
     def __init__(
@@ -211,7 +221,7 @@ class Compiler:
     ) -> None:
         self.cache = Cache() if cache is None else cache
         self.builder = builder
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or default_workers()
 
     def key(self, job: Job) -> str:
         """The cache key: everything that decides the assembly.

@@ -343,6 +343,15 @@ def test_missing_torch(monkeypatch, tmp_path: Path) -> None:
         Compiler(Cache(tmp_path), fake()).compile(job())
 
 
+def test_workers_follow_cores_and_memory(monkeypatch) -> None:
+    page = os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)))
+    for gibibytes, workers in ((512, 64), (24, 24), (0.5, 1)):
+        sizes = {"SC_PHYS_PAGES": int(gibibytes * 2**30) // page, "SC_PAGE_SIZE": page}
+        monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
+        assert compiler_module.default_workers() == workers
+
+
 def test_unknown_architecture() -> None:
     with pytest.raises(ArchitectureError, match=r"'gfx942'.*gfx950"):
         Job(GEMM1, REFERENCE_SHAPE, NONE, arch="gfx942")
