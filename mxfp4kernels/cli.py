@@ -40,6 +40,9 @@ EXIT_CODES: Mapping[int, str] = {
     INTERRUPTED: "interrupted; what was finished is in the cache",
 }
 
+CELL_WIDTH = 40
+"""Characters of a table's cell on the terminal."""
+
 _EPILOG = "exit codes:\n" + "\n".join(f"  {code:3}  {text}" for code, text in EXIT_CODES.items())
 
 _EXAMPLES = """\
@@ -78,11 +81,11 @@ def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _print_table(rows: Sequence[Mapping[str, object]], out: TextIO) -> None:
-    """``rows`` in aligned columns; numbers to the right."""
+    """``rows`` in aligned columns, numbers to the right, long texts cut; JSON has them whole."""
     if not rows:
         return
     names = list(rows[0])
-    cells = [[str(row[name]) for name in names] for row in rows]
+    cells = [[_cut(str(row[name])) for name in names] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     numeric = [all(isinstance(row[name], int | float) for row in rows) for name in names]
     for line in [names, *cells]:
@@ -91,6 +94,10 @@ def _print_table(rows: Sequence[Mapping[str, object]], out: TextIO) -> None:
             for cell, width, right in zip(line, widths, numeric, strict=True)
         )
         print("  ".join(padded).rstrip(), file=out)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CELL_WIDTH else f"{text[: CELL_WIDTH - 3]}..."
 
 
 def _print_json(value: object) -> None:
