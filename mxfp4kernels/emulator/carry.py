@@ -197,15 +197,15 @@ def division_fixup(quotient: Array, bottom: Array, top: Array) -> Array:
     e_top = floats.frexp_exponent(top).astype(I64)
     e_bottom = floats.frexp_exponent(bottom).astype(I64)
     bits = info.bits
-    under = {16: -24, 32: -150, 64: -1075}[bits]
-    over = {16: 31, 32: 255, 64: 2047}[bits]
+    under = {16: -26, 32: -151, 64: -1076}[bits]  # below half the smallest denormal
+    over = {16: 17, 32: 129, 64: 1025}[bits]  # at least twice the largest binade
     finite = np.isfinite(top) & np.isfinite(bottom) & (top != 0) & (bottom != 0)
     value = np.copysign(np.abs(quotient), sign)
-    value = np.where(finite & (e_top - e_bottom < under), sign * kind(0), value)
+    value = np.where(finite & (e_top - e_bottom <= under), sign * kind(0), value)
     value = np.where(finite & (e_top - e_bottom >= over), sign * kind(np.inf), value)
     value = np.where(np.isinf(bottom) | (top == 0), sign * kind(0), value)
     value = np.where(np.isinf(top) | (bottom == 0), sign * kind(np.inf), value)
     invalid = ((top == 0) & (bottom == 0)) | (np.isinf(top) & np.isinf(bottom))
-    value = np.where(invalid, kind(np.nan), value)
+    value = np.where(invalid, -kind(np.nan), value)
     value = np.where(np.isnan(bottom), floats.quieted(bottom), value)
     return np.where(np.isnan(top), floats.quieted(top), value)
