@@ -46,14 +46,34 @@ def _sparse_experts(tokens: int, shape: Shape, rng: torch.Generator) -> Tensor:
     return used[picks]
 
 
+def _family_a_experts(tokens: int, shape: Shape, rng: torch.Generator) -> Tensor:
+    """The last expert is shared and always chosen; some of the others are liked more."""
+    routed = shape.experts - 1
+    liking = FAMILY_A_BIAS * torch.randn(routed, generator=rng)
+    scores = torch.randn(tokens, routed, generator=rng) + liking
+    chosen = scores.topk(shape.topk - 1).indices
+    return torch.cat((chosen, torch.full((tokens, 1), routed)), dim=1)
+
+
+def _family_b_experts(tokens: int, shape: Shape, rng: torch.Generator) -> Tensor:
+    return torch.randn(tokens, shape.experts, generator=rng).topk(shape.topk).indices
+
+
+FAMILY_A_BIAS = 0.5
+"""Standard deviation of the bias that an expert has for all tokens in routing family A."""
+
 ROUTINGS: dict[str, Callable[[int, Shape, torch.Generator], Tensor]] = {
     "random": _random_experts,
     "balanced": _balanced_experts,
     "same": _same_experts,
     "sparse": _sparse_experts,
+    "family-a": _family_a_experts,
+    "family-b": _family_b_experts,
 }
 """How tokens choose experts. ``random``: top-k of uniform scores; ``balanced``: in turn; ``same``:
-all tokens the last top-k experts (with top-k 1, one expert); ``sparse``: every other expert."""
+all tokens the last top-k experts (with top-k 1, one expert); ``sparse``: every other expert.
+``family-a`` and ``family-b`` are the routings behind the published device times, described in
+data/published/README.md."""
 
 
 # --- activations and weights ---------------------------------------------------------------------
