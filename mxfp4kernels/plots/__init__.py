@@ -1,0 +1,86 @@
+"""Every figure, each drawn by one function from committed data: ``python -m mxfp4kernels.plots``.
+
+Needs matplotlib, neither FlyDSL nor torch. A figure comes out with the same bytes on every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ..claims import CLAIMS
+from ..counts import COUNTS, MissingCounts
+from ..excerpts import EXCERPTS
+from ..files import TableError
+from ..other_llvm import COUNTS as OTHER_LLVM
+from ..published import REFERENCE
+from .canvas import FIGURES, render, save
+from .hero import hero
+from .interaction import alone_or_last, quant_pair
+from .published import against_published, exp2_share
+from .regions import regions, waits_and_nops
+from .resources import resources
+from .theme import DARK, LIGHT
+from .waterfall import waterfall
+
+__all__ = ["DRAWINGS", "FIGURES", "Drawing", "draw", "main", "render"]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: its file name, what draws it, and the files that its numbers come from."""
+
+    name: str
+    make: Callable[[], Figure]
+    sources: tuple[Path, ...]
+
+
+DRAWINGS: tuple[Drawing, ...] = (
+    Drawing("hero-light", lambda: hero(LIGHT), (COUNTS,)),
+    Drawing("hero-dark", lambda: hero(DARK), (COUNTS,)),
+    Drawing("waterfall", waterfall, (COUNTS,)),
+    Drawing("alone-or-last", alone_or_last, (COUNTS,)),
+    Drawing("quant-pair", quant_pair, (COUNTS, EXCERPTS)),
+    Drawing("regions", regions, (COUNTS,)),
+    Drawing("waits-and-nops", waits_and_nops, (COUNTS,)),
+    Drawing("resources", resources, (COUNTS,)),
+    Drawing("exp2-share", exp2_share, (CLAIMS, COUNTS)),
+    Drawing("against-published", against_published, (COUNTS, OTHER_LLVM, REFERENCE)),
+)
+"""Every figure under ``figures/``."""
+
+
+def draw(drawings: Sequence[Drawing] = DRAWINGS, folder: Path = FIGURES) -> list[Path]:
+    """Draw figures and write each as SVG and PNG.
+
+    Raises:
+        TableError, MissingCounts, OSError: data cannot be read, or a file not be written.
+    """
+    return [
+        path
+        for drawing in drawings
+        for path in save(drawing.name, drawing.make(), drawing.sources, folder)
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Redraw all figures, or those named; returns an exit code."""
+    names = [drawing.name for drawing in DRAWINGS]
+    parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.plots", description=__doc__)
+    parser.add_argument("figure", nargs="*", help=f"default: all of {', '.join(names)}")
+    arguments = parser.parse_args(argv)
+    unknown = [name for name in arguments.figure if name not in names]
+    if unknown:
+        parser.error(f"unknown figure {', '.join(unknown)}; choose from {', '.join(names)}")
+    wanted = [one for one in DRAWINGS if not arguments.figure or one.name in arguments.figure]
+    try:
+        draw(wanted)
+    except (MissingCounts, TableError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0

@@ -27,7 +27,6 @@ def styled(theme: Theme = LIGHT) -> Iterator[None]:
     """The house style in the colours of ``theme``, and nothing of the user's own settings."""
     colours = {
         "figure.facecolor": theme.paper,
-        "savefig.facecolor": theme.paper,
         "axes.facecolor": theme.paper,
         "axes.edgecolor": theme.faint,
         "axes.labelcolor": theme.muted,
@@ -132,10 +131,11 @@ def render(figure: Figure, sources: Sequence[Path]) -> dict[str, bytes]:
         "png": {"Description": description, "Software": None},
     }
     made = {}
-    for form, entries in metadata.items():
-        stream = io.BytesIO()
-        figure.savefig(stream, format=form, metadata=entries)
-        made[form] = stream.getvalue()
+    with styled():  # resolution and names in the SVG are chosen when a figure is saved
+        for form, entries in metadata.items():
+            stream = io.BytesIO()
+            figure.savefig(stream, format=form, metadata=entries)
+            made[form] = stream.getvalue()
     return made
 
 
