@@ -92,10 +92,12 @@ def _cell(axes: Axes, x: float, row: float, step: Change, base: int, theme: Them
 
 
 def _paint(axes: Axes, x: float, row: float, change: float, theme: Theme) -> None:
-    end = theme.fewer_end if change < 0 else theme.more_end
-    strength = 0.12 + 0.55 * min(abs(change) / FULL, 1) ** 0.5
-    paper, full = to_rgb(theme.faint if change == 0 else theme.paper), to_rgb(end)
-    colour = tuple(a + (b - a) * strength for a, b in zip(paper, full, strict=True))
+    colour: tuple[float, ...] = to_rgb(theme.faint)
+    if change:
+        full = to_rgb(theme.fewer_end if change < 0 else theme.more_end)
+        strength = 0.12 + 0.55 * min(abs(change) / FULL, 1) ** 0.5
+        paper = to_rgb(theme.paper)
+        colour = tuple(a + (b - a) * strength for a, b in zip(paper, full, strict=True))
     axes.add_patch(
         Rectangle((x, row + 0.04), 0.96, 0.92, facecolor=colour, edgecolor=theme.faint, lw=0.7)
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..counts import CountTable, read_counts
 from ..effects import Change, Twins, amount, flags_of, steps, twins, whole
@@ -13,13 +16,15 @@ from .labels import compiled_here, percent, signed, title_of
 from .theme import LIGHT
 
 COLUMNS = 4
-TICKS = (-30, -15, 0)
+NUMBERS = 0.46
+"""The part of a panel's width, on the right, that is kept for the numbers."""
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _DOWN = 1.72, 1.16, 1.80, 1.10, 0.09, 0.42
 
 
 def waterfall() -> Figure:
     """One panel per variant, one step per flag of its kernel in registry order."""
     table = read_counts()
+    low = min(_lowest(table, variant) for variant in twins(table))
     grid = [
         row
         for kernel in KERNELS
@@ -41,6 +46,7 @@ def waterfall() -> Figure:
                 place = Place(_LEFT + across * (_WIDTH + _GAP), top, _WIDTH, _HEIGHT)
                 axes = axes_at(figure, place)
                 _panel(axes, table, variant)
+                _scale(axes, low)
                 axes.tick_params(labelleft=across == 0, labelbottom=down == len(grid) - 1)
         source_line(figure, compiled_here(table))
     return figure
@@ -48,6 +54,20 @@ def waterfall() -> Figure:
 
 def _rows(variants: list[Twins]) -> list[list[Twins]]:
     return [variants[at : at + COLUMNS] for at in range(0, len(variants), COLUMNS)]
+
+
+def _lowest(table: CountTable, variant: Twins) -> float:
+    """The lowest end of a step in percent."""
+    ends = accumulate(step.amount() for step in steps(table, variant.first).values())
+    return 100 * min(ends) / amount(whole(table, variant.first).before)
+
+
+def _scale(axes: Axes, low: float) -> None:
+    """The same scale for every panel, from a little below ``low`` to the numbers."""
+    left = 1.08 * low
+    axes.set_xlim(left, -left * NUMBERS / (1 - NUMBERS))
+    ticks = [tick for tick in MaxNLocator(nbins=3).tick_values(low, 0) if left < tick <= 0]
+    axes.set_xticks(ticks, [percent(tick) if tick else "0" for tick in ticks], size=7.5)
 
 
 def _panel(axes: Axes, table: CountTable, variant: Twins) -> None:
@@ -68,9 +88,7 @@ def _panel(axes: Axes, table: CountTable, variant: Twins) -> None:
         weight="bold",
     )
     axes.axvline(0, color=LIGHT.muted, linewidth=0.8)
-    axes.set_xlim(-36, 33)
     axes.set_ylim(last + 0.6, -0.6)
-    axes.set_xticks(TICKS, [percent(tick) if tick else "0" for tick in TICKS], size=7.5)
     axes.set_yticks(range(last + 1), [*map(title_of, flags), "all together"])
     axes.grid(axis="x")
     axes.spines["bottom"].set_visible(False)
