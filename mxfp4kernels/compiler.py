@@ -103,8 +103,8 @@ class Job:
                 f"unknown architecture {self.arch!r}; the kernels are written for "
                 f"{', '.join(ARCHITECTURES)}"
             )
-        check(self.variant, self.shape)
         object.__setattr__(self, "flags", acting(self.variant, self.flags))
+        check(self.variant, self.shape, safe_lds_reuse="safe_lds_reuse" in self.flags)
 
     def __str__(self) -> str:
         return f"{self.variant} {self.shape} {join(self.flags)}"

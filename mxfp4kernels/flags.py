@@ -1,7 +1,8 @@
-"""The seven changes of ROCm/aiter PR #3828 as data, and the studies over them.
+"""The seven changes of ROCm/aiter PR #3828 as data, a safety flag of our own, and the studies.
 
 A flag that is off gives the form of the parent commit, one that is on the form of the merged
-commit. Everything downstream (kernels, compiler, tables, figures, tests) walks :data:`FLAGS`.
+commit. Everything downstream (kernels, compiler, tables, figures, tests) walks :data:`FLAGS`, or
+:data:`REGISTRY` where our own flags count too.
 Source of what each flag changes: the squashed diff of the pull request, not its message.
 """
 
@@ -127,9 +128,30 @@ FLAGS: tuple[Flag, ...] = (
         listed=False,
     ),
 )
-"""Every flag, in the order of the pull request; the order of joined names and of ``cumulative``."""
+"""The pull request's changes, in its order; the order of ``cumulative``."""
+
+SAFETY_FLAGS: tuple[Flag, ...] = (
+    Flag(
+        name="safe_lds_reuse",
+        title="safe LDS reuse",
+        acts_in=lambda variant: str(variant) in ("gemm1/bm128", "gemm2/bm128_mxfp4"),
+        off="The published form. gemm1 bm128 keeps two A tiles in LDS and starts a load into the "
+        "one that other waves may still be reading; the MXFP4 epilogue of gemm2 overwrites A "
+        "tiles that other waves may still be reading.",
+        on="gemm1 bm128 keeps three A tiles; gemm2 has a barrier before the epilogue's LDS stores.",
+        claim="ours: the published forms have no barrier between these reads and writes",
+        shows_in="gemm1: LDS addresses; gemm2: one barrier per pass",
+        listed=False,
+        provenance="this repository; found by its sanitizer",
+    ),
+)
+"""Flags that are not part of the pull request: forms in which no order of waves races."""
+
+REGISTRY: tuple[Flag, ...] = FLAGS + SAFETY_FLAGS
+"""Every flag there is; the order of joined names."""
 
 NAMES: tuple[str, ...] = tuple(flag.name for flag in FLAGS)
+"""The pull request's flags by name."""
 
 FlagSet = frozenset[str]
 """The names of the flags that are on."""
@@ -137,8 +159,10 @@ FlagSet = frozenset[str]
 NONE: FlagSet = frozenset()
 ALL: FlagSet = frozenset(NAMES)
 
-PRESETS: Mapping[str, FlagSet] = MappingProxyType({"none": NONE, "all": ALL})
-"""``none`` is the parent commit's form, ``all`` the merged commit's."""
+SAFE: FlagSet = ALL | {flag.name for flag in SAFETY_FLAGS}
+
+PRESETS: Mapping[str, FlagSet] = MappingProxyType({"none": NONE, "all": ALL, "safe": SAFE})
+"""``none`` is the parent commit's form, ``all`` the merged commit's, ``safe`` adds our fixes."""
 
 
 def find_flag(name: str) -> Flag:
@@ -147,10 +171,14 @@ def find_flag(name: str) -> Flag:
     Raises:
         FlagError: no such flag.
     """
-    for flag in FLAGS:
+    for flag in REGISTRY:
         if flag.name == name:
             return flag
-    raise FlagError(f"unknown flag {name!r}; choose from {', '.join(NAMES)}")
+    raise FlagError(f"unknown flag {name!r}; choose from {_known()}")
+
+
+def _known() -> str:
+    return ", ".join(flag.name for flag in REGISTRY)
 
 
 def flag_set(names: Iterable[str]) -> FlagSet:
@@ -163,7 +191,7 @@ def flag_set(names: Iterable[str]) -> FlagSet:
 
 
 def parse_flags(text: str) -> FlagSet:
-    """``none``, ``all``, or flag names joined by ``+`` or ``,``.
+    """A preset (``none``, ``all``, ``safe``), or flag names joined by ``+`` or ``,``.
 
     Raises:
         FlagError: a name that is neither a flag nor a preset.
@@ -172,22 +200,22 @@ def parse_flags(text: str) -> FlagSet:
         return PRESETS[text]
     names = [name.strip() for name in text.replace(",", "+").split("+")]
     for name in names:
-        if name not in NAMES:
+        if all(name != flag.name for flag in REGISTRY):
             raise FlagError(
-                f"unknown flag or preset {name!r}; choose none, all, or names joined by +: "
-                f"{', '.join(NAMES)}"
+                f"unknown flag or preset {name!r}; choose {', '.join(PRESETS)}, or names joined by "
+                f"+: {_known()}"
             )
     return flag_set(names)
 
 
 def acting(variant: Variant, flags: FlagSet = ALL) -> FlagSet:
-    """Those of ``flags`` that can change the code of ``variant``."""
-    return frozenset(flag.name for flag in FLAGS if flag.name in flags and flag.acts_in(variant))
+    """Those of ``flags`` (of the pull request's, by default) that can change a variant's code."""
+    return frozenset(flag.name for flag in REGISTRY if flag.name in flags and flag.acts_in(variant))
 
 
 def join(flags: FlagSet) -> str:
     """``none``, or the names joined by ``+`` in registry order."""
-    return "+".join(name for name in NAMES if name in flags) or "none"
+    return "+".join(flag.name for flag in REGISTRY if flag.name in flags) or "none"
 
 
 def label(variant: Variant, flags: FlagSet) -> str:
@@ -224,17 +252,22 @@ def factorial(variant: Variant, names: Iterable[str]) -> tuple[FlagSet, ...]:
         FlagError: a name that is no flag, or a flag with no effect in the variant.
     """
     chosen = flag_set(names)
-    idle = chosen - acting(variant)
+    here = acting(variant, SAFE)
+    idle = chosen - here
     if idle:
-        raise FlagError(
-            f"{join(idle)} has no effect in {variant}; acting there: {join(acting(variant))}"
-        )
-    ordered = [name for name in NAMES if name in chosen]
+        raise FlagError(f"{join(idle)} has no effect in {variant}; acting there: {join(here)}")
+    ordered = [flag.name for flag in REGISTRY if flag.name in chosen]
     return tuple(
         frozenset(subset)
         for size in range(len(ordered) + 1)
         for subset in combinations(ordered, size)
     )
+
+
+def safety(variant: Variant) -> tuple[FlagSet, ...]:
+    """The parent's and the merged form with our safety flags, where those act."""
+    fixes = acting(variant, SAFE) - acting(variant)
+    return (fixes, acting(variant) | fixes) if fixes else ()
 
 
 STUDIES: Mapping[str, Callable[[Variant], tuple[FlagSet, ...]]] = MappingProxyType(
@@ -243,6 +276,7 @@ STUDIES: Mapping[str, Callable[[Variant], tuple[FlagSet, ...]]] = MappingProxyTy
         "alone": alone,
         "leave-one-out": leave_one_out,
         "cumulative": cumulative,
+        "safety": safety,
     }
 )
 """The studies that the ablation runs; each maps a variant to the flag settings it needs."""

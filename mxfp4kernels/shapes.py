@@ -213,10 +213,14 @@ def k_tiles(variant: Variant, shape: Shape) -> int:
     return -(-(shape.hidden if variant.kernel == "gemm1" else shape.inter_used) // TILE_K)
 
 
-def a_slots(variant: Variant, shape: Shape) -> int:
-    """A tiles that LDS holds: three while tiles stream, two when they overwrite in place or fit."""
+def a_slots(variant: Variant, shape: Shape, *, safe_lds_reuse: bool = False) -> int:
+    """A tiles that LDS holds: three while tiles stream, two when all fit.
+
+    gemm1 bm128 streams through two, and then loads into the tile that waves may still be reading,
+    unless ``safe_lds_reuse``.
+    """
     if variant.kernel == "gemm1":
-        return 2 if variant.block_m == 128 else 3
+        return 2 if variant.block_m == 128 and not safe_lds_reuse else 3
     return 2 if k_tiles(variant, shape) <= 2 else 3
 
 
@@ -230,11 +234,11 @@ def scale_slots(variant: Variant, shape: Shape) -> int:
     return a_slots(variant, shape) if variant.inline_quant else k_tiles(variant, shape)
 
 
-def lds_bytes(variant: Variant, shape: Shape) -> int:
+def lds_bytes(variant: Variant, shape: Shape, *, safe_lds_reuse: bool = False) -> int:
     """LDS of a workgroup: A tiles and scales, and then, in the same place, the exchange tile."""
     pairs = -(-variant.block_m // (2 * MFMA_ROWS))
     operands = (
-        a_slots(variant, shape) * variant.block_m * TILE_K // 2
+        a_slots(variant, shape, safe_lds_reuse=safe_lds_reuse) * variant.block_m * TILE_K // 2
         + scale_slots(variant, shape) * pairs * SCALE_TILE_BYTES
     )
     return max(operands, variant.block_m * TILE_N * OUTPUT_ELEMENT_BYTES[variant.epilogue])
@@ -252,8 +256,10 @@ def workgroups(variant: Variant, shape: Shape, m_blocks: int) -> int:
     return tiles
 
 
-def check(variant: Variant, shape: Shape) -> None:
+def check(variant: Variant, shape: Shape, *, safe_lds_reuse: bool = False) -> None:
     """Refuse a shape that this variant cannot run.
+
+    ``safe_lds_reuse`` is the flag of that name, which takes LDS.
 
     Raises:
         ShapeError: naming the argument, its value, the limit and the way out.
@@ -291,7 +297,7 @@ def check(variant: Variant, shape: Shape) -> None:
             f"{BUFFER_LIMIT} bytes, got {size} bytes for shape {shape}; "
             "use fewer experts per device"
         )
-    lds = lds_bytes(variant, shape)
+    lds = lds_bytes(variant, shape, safe_lds_reuse=safe_lds_reuse)
     if lds > LDS_LIMIT:
         raise ShapeError(
             f"{variant} stages the scales of all {k_tiles(variant, shape)} K tiles in LDS, which "

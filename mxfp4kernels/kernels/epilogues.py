@@ -205,6 +205,9 @@ class Mxfp4(_Epilogue):
     BF16_BITS = 0xFFFF0000
 
     def run(self, acc: Accumulators) -> None:
+        if "safe_lds_reuse" in self.plan.flags:
+            # Without it, a wave overwrites A tiles that slower waves have yet to read.
+            fx.gpu.barrier()
         self.spill_f32(acc)
         fx.gpu.barrier()
         row = self.thread.index // self.THREADS_PER_ROW

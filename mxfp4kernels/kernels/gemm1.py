@@ -80,15 +80,16 @@ class Plan:
 
     @classmethod
     def of(cls, variant: Variant, shape: Shape, flags: FlagSet) -> Plan:
+        safe = "safe_lds_reuse" in flags
         return cls(
             block_m=variant.block_m,
             hidden=shape.hidden,
             inter=shape.inter,
             k_tiles=shapes.k_tiles(variant, shape),
             n_blocks=shapes.n_blocks(variant, shape),
-            a_slots=shapes.a_slots(variant, shape),
+            a_slots=shapes.a_slots(variant, shape, safe_lds_reuse=safe),
             scale_slots=shapes.scale_slots(variant, shape),
-            lds_bytes=shapes.lds_bytes(variant, shape),
+            lds_bytes=shapes.lds_bytes(variant, shape, safe_lds_reuse=safe),
             inline_quant=variant.inline_quant,
             nontemporal=variant.nontemporal_weights,
             flags=flags,

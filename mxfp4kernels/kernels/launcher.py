@@ -45,8 +45,8 @@ def build(variant: Variant, shape: Shape, flags: FlagSet) -> Launcher:
     Raises:
         ShapeError: the variant cannot run the shape.
     """
-    check(variant, shape)
     flags = acting(variant, flags)
+    check(variant, shape, safe_lds_reuse="safe_lds_reuse" in flags)
     symbol = f"{variant.kernel}_{variant.name}_{shape}"
     kernel: Any = gemm1 if variant.kernel == "gemm1" else gemm2
     plan = kernel.Plan.of(variant, shape, flags)
