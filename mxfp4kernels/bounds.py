@@ -45,10 +45,13 @@ def silu_bound(gate: Tensor, up: Tensor, gate_bound: Tensor, up_bound: Tensor) -
     """Largest error of silu(gate)*up in f32 from inputs within their bounds.
 
     The exponential's relative error is that of its argument, |gate| times its roundings; the
-    derivative of silu is at most 1.1 in size.
+    derivative of silu is at most 1.1 in size. A sigmoid that is denormal in f32 may come out as
+    zero, which loses the whole value. A value that is infinite or NaN has no error.
     """
-    silu = gate * torch.sigmoid(gate)
+    sigmoid = torch.sigmoid(gate)
+    silu = gate * sigmoid
+    value = (silu * up).abs()
     carried = 1.1 * gate_bound * (up.abs() + up_bound) + silu.abs() * up_bound
-    own = (silu * up).abs() * F32_STEP * (ACTIVATION_OPERATIONS + LOG2_E_PRODUCT * gate.abs())
-    flushed = F32_TINY * (gate * up).abs()
-    return carried + own + flushed
+    own = value * F32_STEP * (ACTIVATION_OPERATIONS + LOG2_E_PRODUCT * gate.abs())
+    flushed = torch.where(sigmoid < 2 * F32_TINY, value, 0.0)
+    return torch.where(value.isfinite(), carried + own + flushed, 0.0)

@@ -18,13 +18,15 @@ from torch import Tensor
 
 from .mx import (
     BLOCK,
+    MAX_SCALE,
+    SCALE_NAN,
     MXTensor,
     ScaleRule,
-    blocks_of,
+    block_amax,
+    conversion_scale,
     decode,
     decode_scale,
     encode_scaled,
-    scale_byte,
 )
 
 MAX_LISTED = 8
@@ -166,19 +168,25 @@ def compare_mxfp4(got: MXTensor, value: Tensor, bound: Tensor, rule: ScaleRule) 
     Args:
         got: ``[R, C]``.
         value: float64 ``[R, C]``, the reference before quantisation.
-        bound: float64 ``[R, C]``, how far the kernel's f32 value may lie from it.
+        bound: float64 ``[R, C]``, how far the kernel's f32 value may lie from it; finite. A NaN
+            value must have become the largest magnitude, of either sign.
         rule: the rule that chose the scales.
     """
-    first = scale_byte(_block_max(torch.clamp(value.abs() - bound, min=0.0)), rule)
-    last = scale_byte(_block_max(value.abs() + bound), rule)
-    rejected = (got.scales < first) | (got.scales > last)
-    scales = torch.where(rejected, scale_byte(_block_max(value.abs()), rule), got.scales)
+    first = _conversion_scale(torch.clamp(value.abs() - bound, min=0.0), rule)
+    nearest_scale = _conversion_scale(value.abs(), rule)
+    last = _conversion_scale(value.abs() + bound, rule)
+    rejected = (got.scales < first.clamp(max=MAX_SCALE)) | (got.scales > last)
+    scales = torch.where(rejected, nearest_scale.clamp(max=MAX_SCALE), got.scales)
+    used = torch.where(scales == MAX_SCALE, nearest_scale.clamp(min=MAX_SCALE), scales)
 
     low, nearest, high = (
-        encode_scaled(end.to(torch.float32), scales)
-        for end in (value - bound, value, value + bound)
+        encode_scaled(end.to(torch.float32), used) for end in (value - bound, value, value + bound)
     )
-    line = _Line(*map(_code_position, (got.codes(), nearest, low, high)))
+    codes = (got.codes(), low, nearest, high)
+    # The sign of a NaN is nobody's choice.
+    no_sign = value.isnan() | _per_element(used == SCALE_NAN)
+    at, low, nearest, high = (torch.where(no_sign, code & 7, code) for code in codes)
+    line = _Line(*map(_code_position, (at, nearest, low, high)))
     wrong = line.wrong | _per_element(rejected)
     boundary = (line.low != line.high) | _per_element(first != last)
     unit = _per_element(decode_scale(scales))
@@ -192,8 +200,8 @@ def _per_element(per_block: Tensor) -> Tensor:
     return per_block.repeat_interleave(BLOCK, dim=-1)
 
 
-def _block_max(values: Tensor) -> Tensor:
-    return blocks_of(values).amax(dim=-1).to(torch.float32)
+def _conversion_scale(magnitude: Tensor, rule: ScaleRule) -> Tensor:
+    return conversion_scale(block_amax(magnitude.to(torch.float32), rule), rule)
 
 
 def _code_position(codes: Tensor) -> Tensor:

@@ -9,14 +9,13 @@ import torch
 from torch import Tensor
 
 from . import layout
-from .mx import BLOCK, MXTensor
-from .numerics import Result, all_workgroups, launch, verify_run
+from .numerics import Outputs, Result, Verification, launch
 from .problem import Argument, Problem
 from .reference import LayerOutput, moe_layer
 from .shapes import Variant
 
-Run = Callable[[Problem, Sequence[Argument]], None]
-"""Executes a kernel's whole grid on the arguments' own memory."""
+Run = Callable[[Problem, Sequence[Argument], Sequence[int]], None]
+"""Executes workgroups of a problem's kernel on the arguments' own memory."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ def verify_layer(assemblies: tuple[str, str], problem: Problem, gemm2: Variant) 
         ValueError: the variants' block heights differ, or ``problem`` is not one of gemm1.
     """
 
-    def run(of: Problem, arguments: Sequence[Argument]) -> None:
-        launch(assemblies[0 if of.is_gemm1 else 1], of, arguments, all_workgroups(of))
+    def run(of: Problem, arguments: Sequence[Argument], workgroups: Sequence[int]) -> None:
+        launch(assemblies[0 if of.is_gemm1 else 1], of, arguments, workgroups)
 
     return run_layer(run, problem, gemm2)
 
@@ -78,13 +77,9 @@ def run_layer(run: Run, problem: Problem, gemm2: Variant) -> LayerResult:
             f"both kernels share one sorting: {problem.variant} has blocks of "
             f"{problem.variant.block_m} rows, {gemm2} of {gemm2.block_m}"
         )
-    first = verify_run(lambda arguments: run(problem, arguments), problem, all_workgroups(problem))
-    second_problem = problem.followed_by(gemm2, gemm1_output(first))
-    second = verify_run(
-        lambda arguments: run(second_problem, arguments),
-        second_problem,
-        all_workgroups(second_problem),
-    )
+    first, written = _run_kernel(run, problem)
+    second_problem = problem.followed_by(gemm2, written.rows_mxfp4())
+    second, written = _run_kernel(run, second_problem)
     reference = moe_layer(
         problem.a,
         problem.weights,
@@ -94,33 +89,22 @@ def run_layer(run: Run, problem: Problem, gemm2: Variant) -> LayerResult:
         gemm2.epilogue,
         problem.shape.inter_real,
     )
-    return LayerResult(first, second, layer_output(second), reference)
+    return LayerResult(first, second, layer_output(written), reference)
 
 
-def gemm1_output(result: Result) -> MXTensor:
-    """gemm1's written rows ``[R, I]``, read back from both of its buffers."""
-    problem = result.problem
-    packed = result.outputs["out_q"].reshape(problem.max_rows, -1)
-    scales = layout.unshuffle_scales(
-        result.outputs["out_scale"],
-        problem.max_rows,
-        problem.shape.inter // BLOCK,
-        group_pairs=problem.group_pairs,
-    )
-    rows = problem.sorting.rows
-    return MXTensor(packed[:rows], scales[:rows])
+def _run_kernel(run: Run, problem: Problem) -> tuple[Result, Outputs]:
+    verification = Verification(problem)
+    result = verification.verify_run(lambda arguments, groups: run(problem, arguments, groups))
+    return result, Outputs(problem, verification.arguments)
 
 
-def layer_output(result: Result) -> Tensor:
+def layer_output(outputs: Outputs) -> Tensor:
     """The layer's result, float64 ``[M, H]``: gemm2's output, combined if its rows are flat."""
-    problem, shape = result.problem, result.problem.shape
-    out = result.outputs["out"]
+    problem = outputs.problem
     if problem.variant.epilogue == "atomic":
-        return out.view(torch.bfloat16).reshape(problem.tokens, -1).to(torch.float64)
+        return outputs.tokens().to(torch.float64)
     if problem.variant.epilogue == "mxfp4":
-        scales = result.outputs["out_scale"].reshape(problem.max_rows, shape.hidden // BLOCK)
-        rows = MXTensor(out.reshape(problem.max_rows, -1), scales)[: problem.sorting.rows]
-        flat = rows.dequantise()
+        flat = outputs.rows_mxfp4().dequantise()
     else:
-        flat = out.view(torch.bfloat16).reshape(problem.max_rows, -1).to(torch.float64)
+        flat = outputs.rows_bf16().to(torch.float64)
     return layout.combine_flat(flat, problem.topk_weight, problem.sorting.reverse_sorted)

@@ -23,6 +23,8 @@ SCALE_BIAS = 127
 SCALE_NAN = 255
 """The E8M0 byte that stands for NaN; no rule here ever chooses it."""
 MAX_SCALE = 254
+LANE_ELEMENTS = 8
+"""Neighbouring elements that one lane of an epilogue holds; four lanes share a block."""
 
 _MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _CODE_VALUES = torch.tensor(
@@ -46,9 +48,10 @@ class ScaleRule(Enum):
       larger than infinity; integer arithmetic, clamped to 0..254. Infinity gives 253, a NaN 253 or
       (with the three uppermost mantissa bits set) 254.
     - ``GEMM1``: the magnitude is an f32; the subtraction of 2 is a multiplication by 0.25 in f32.
-      A sum of 0x7f800000 or more is an infinity or NaN and stays one: it gives 254, where the
-      integer rule gives 253. A NaN element does not take part in the maximum of a block that also
-      holds numbers.
+      A sum of 0x7f800000 or more is an infinity or NaN and stays one: the byte is 254, where the
+      integer rule gives 253, and the elements are converted with an exponent of 255, which as E8M0
+      is a NaN. A NaN element loses to the numbers among its lane's eight elements; a lane of eight
+      NaNs makes the block's magnitude NaN.
     - ``GEMM2``: as ``ACTIVATION``, on an f32 magnitude truncated to its upper 16 bits; NaN elements
       as for ``GEMM1``.
     """
@@ -207,7 +210,7 @@ def unpack(packed: Tensor) -> Tensor:
 
 
 def scale_byte(amax: Tensor, rule: ScaleRule) -> Tensor:
-    """The E8M0 byte that a rule chooses for a block's largest magnitude.
+    """The E8M0 byte that a rule stores for a block's largest magnitude.
 
     Args:
         amax: f32, any shape, not negative. For ``ACTIVATION`` the widened bf16.
@@ -219,6 +222,14 @@ def scale_byte(amax: Tensor, rule: ScaleRule) -> Tensor:
     Raises:
         TypeError: ``amax`` is not f32.
     """
+    return conversion_scale(amax, rule).clamp(max=MAX_SCALE)
+
+
+def conversion_scale(amax: Tensor, rule: ScaleRule) -> Tensor:
+    """The exponent that a block's elements are converted with: the byte, but 255 is not clamped.
+
+    Only ``GEMM1`` reaches 255, see :class:`ScaleRule`. Arguments as :func:`scale_byte`.
+    """
     if amax.dtype != torch.float32:
         raise TypeError(f"amax must be float32, got {amax.dtype}")
     bits = amax.contiguous().view(torch.int32)
@@ -228,9 +239,8 @@ def scale_byte(amax: Tensor, rule: ScaleRule) -> Tensor:
     if rule is ScaleRule.GEMM1:
         scaled = moved.view(torch.float32) * 0.25
         exponent = _above_mantissa(scaled.view(torch.int32))
-    else:
-        exponent = _above_mantissa(moved) - 2
-    return exponent.clamp(0, MAX_SCALE).to(torch.uint8)
+        return exponent.clamp(0, SCALE_NAN).to(torch.uint8)
+    return (_above_mantissa(moved) - 2).clamp(0, MAX_SCALE).to(torch.uint8)
 
 
 def _above_mantissa(bits: Tensor) -> Tensor:
@@ -260,10 +270,10 @@ def block_amax(values: Tensor, rule: ScaleRule) -> Tensor:
     if rule is ScaleRule.ACTIVATION:
         bits = (blocks.contiguous().view(torch.int16) & 0x7FFF).amax(dim=-1)
         return bits.view(torch.bfloat16).to(torch.float32)
-    magnitude = blocks.abs()
-    some_number = ~magnitude.isnan().all(dim=-1)
-    largest = magnitude.nan_to_num(nan=0.0, posinf=torch.inf).amax(dim=-1)
-    return torch.where(some_number, largest, torch.nan)
+    magnitude = blocks_of(blocks.abs(), LANE_ELEMENTS)
+    per_lane = magnitude.nan_to_num(nan=0.0, posinf=torch.inf).amax(dim=-1)
+    per_lane = torch.where(magnitude.isnan().all(dim=-1), torch.nan, per_lane)
+    return per_lane.amax(dim=-1)
 
 
 def encode_scaled(values: Tensor, scales: Tensor) -> Tensor:
@@ -271,12 +281,12 @@ def encode_scaled(values: Tensor, scales: Tensor) -> Tensor:
 
     Args:
         values: floating point ``[..., K]``.
-        scales: uint8 ``[..., K/32]``, one byte per block.
+        scales: uint8 ``[..., K/32]``, one exponent per block; 255 makes its elements NaN.
 
     Returns:
         uint8 codes ``[..., K]``.
     """
-    factor = power_of_two(SCALE_BIAS - scales.to(torch.int64))
+    factor = decode_scale(scales).reciprocal()
     return encode(values.to(torch.float64) * factor.repeat_interleave(BLOCK, dim=-1))
 
 
@@ -292,5 +302,6 @@ def quantise(values: Tensor, rule: ScaleRule) -> MXTensor:
     Raises:
         TypeError, ValueError: as :func:`block_amax`.
     """
-    scales = scale_byte(block_amax(values, rule), rule)
-    return MXTensor(pack(encode_scaled(values, scales)), scales)
+    amax = block_amax(values, rule)
+    codes = encode_scaled(values, conversion_scale(amax, rule))
+    return MXTensor(pack(codes), scale_byte(amax, rule))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ Bytes = npt.NDArray[np.uint8]
 
 XCDS = 8
 """Compute dies of the device; a persistent kernel gives each a contiguous range of tiles."""
+BF16_BYTES = 2
 WORKGROUP = (BLOCK_THREADS, 1, 1)
 
 
@@ -55,14 +57,35 @@ class Argument:
         data: the buffer's bytes, or ``None`` for a null address.
         shape: what a tensor parameter would carry.
         value: set for the i32 parameter, whose ``data`` is ``None``.
-        output: whether the kernel writes it.
+        fill: set for an output: the byte that it is filled with before a launch.
     """
+
+    POISON: ClassVar[int] = 0xA5
+    """Fills outputs that are written, not added to. As a scale byte it stands for 2**38."""
+    _SCAN: ClassVar[int] = 1 << 24
 
     name: str
     data: Bytes | None = None
     shape: tuple[int, ...] = ()
     value: int | None = None
-    output: bool = False
+    fill: int | None = None
+
+    @property
+    def output(self) -> bool:
+        """Whether the kernel writes it."""
+        return self.fill is not None
+
+    def reset(self) -> None:
+        """Fill an output as before a launch; an input stays as it is."""
+        if self.fill is not None and self.data is not None:
+            self.data.fill(self.fill)
+
+    def changed(self) -> int:
+        """Bytes of an output that differ from its fill."""
+        if self.fill is None or self.data is None:
+            return 0
+        parts = range(0, self.data.size, self._SCAN)
+        return sum(int((self.data[at : at + self._SCAN] != self.fill).sum()) for at in parts)
 
 
 # --- the problem ---------------------------------------------------------------------------------
@@ -228,7 +251,7 @@ class Problem:
         """Every kernel parameter in order, with the weights of ``experts`` filled in.
 
         What nobody has written when the kernel starts holds arbitrary bytes: rows of sorted buffers
-        past R, outputs that are not added to. Other experts' weights are zero bytes.
+        past R, and outputs that are not added to. Other experts' weights are zero bytes.
         """
         make = _gemm1_arguments if self.is_gemm1 else _gemm2_arguments
         return make(self, sorted(set(experts)))
@@ -334,8 +357,8 @@ def _gemm1_arguments(problem: Problem, experts: list[int]) -> tuple[Argument, ..
         routing["cumsum"],
         routing["m_indices"],
         Argument("n_tokens", value=sorting.tokens),
-        _output("out_q", garbage((problem.max_rows, shape.inter // 2), 5)),
-        _output("out_scale", garbage((problem.max_rows, out_scale // problem.max_rows), 6)),
+        _output("out_q", (problem.max_rows, shape.inter // 2)),
+        _output("out_scale", (problem.max_rows, out_scale // problem.max_rows)),
         hidden,
     )
 
@@ -366,16 +389,16 @@ def _gemm2_arguments(problem: Problem, experts: list[int]) -> tuple[Argument, ..
 def _gemm2_outputs(problem: Problem) -> tuple[Argument, Argument]:
     rows, hidden, epilogue = problem.max_rows, problem.shape.hidden, problem.variant.epilogue
     if epilogue == "mxfp4":
-        return (
-            _output("out", garbage((rows, hidden // 2), 11)),
-            _output("out_scale", garbage((rows, hidden // BLOCK), 12)),
-        )
+        return _output("out", (rows, hidden // 2)), _output("out_scale", (rows, hidden // BLOCK))
     if epilogue == "atomic":
-        out = torch.zeros(problem.tokens, hidden, dtype=torch.bfloat16)
+        out = _output("out", (problem.tokens, hidden), BF16_BYTES, fill=0)
     else:
-        out = garbage((rows, 2 * hidden), 11).view(torch.bfloat16)
-    return _output("out", out), _null("out_scale")
+        out = _output("out", (rows, hidden), BF16_BYTES)
+    return out, _null("out_scale")
 
 
-def _output(name: str, tensor: Tensor) -> Argument:
-    return Argument(name, _bytes(tensor), tuple(tensor.shape), output=True)
+def _output(
+    name: str, shape: tuple[int, int], element_bytes: int = 1, fill: int = Argument.POISON
+) -> Argument:
+    data = np.full(shape[0] * shape[1] * element_bytes, fill, np.uint8)
+    return Argument(name, data, shape, fill=fill)

@@ -45,8 +45,15 @@ def matmul(a: MXTensor, b: MXTensor) -> Tensor:
     return a.dequantise() @ b.dequantise().T
 
 
+def matmul_f32_range(a: MXTensor, b: MXTensor) -> Tensor:
+    """:func:`matmul` with what an f32 accumulator cannot hold as an infinity."""
+    product = matmul(a, b)
+    overflow = product.to(torch.float32).isinf()
+    return torch.where(overflow, product.sign() * torch.inf, product)
+
+
 def silu_product(gate: Tensor, up: Tensor) -> Tensor:
-    """``gate / (1 + exp(-gate)) * up``."""
+    """``gate / (1 + exp(-gate)) * up``; NaN at minus infinity, as the kernels compute it."""
     return gate * torch.sigmoid(gate) * up
 
 
@@ -59,7 +66,7 @@ def gate_up_rows(w1: MXTensor) -> tuple[MXTensor, MXTensor]:
 def gemm1_value(a: MXTensor, w1: MXTensor) -> Tensor:
     """silu(a @ gate^T) * (a @ up^T) for rows of one expert: float64 ``[R, I]``."""
     gate, up = gate_up_rows(w1)
-    return silu_product(matmul(a, gate), matmul(a, up))
+    return silu_product(matmul_f32_range(a, gate), matmul_f32_range(a, up))
 
 
 def gemm1(a: MXTensor, w1: ExpertWeights, sorting: Sorting) -> Gemm1Output:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mxfp4kernels.problem import Argument, Problem, Tile
 GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
-def run(problem: Problem, arguments: tuple[Argument, ...], tiles: list[Tile]) -> None:
+def run(problem: Problem, arguments: tuple[Argument, ...], tiles: Sequence[Tile]) -> None:
     """Write the outputs of ``tiles`` into the arguments' buffers."""
     data = {argument.name: argument.data for argument in arguments}
     for tile in tiles:
@@ -45,7 +46,8 @@ def _accumulate(problem: Problem, data: dict, tile: Tile) -> np.ndarray:
             for n in range(256)
         ]
     )
-    return (a @ b.T).astype(np.float32)
+    with np.errstate(over="ignore"):
+        return (a @ b.T).astype(np.float32)
 
 
 def _a_value(problem: Problem, data: dict, row: int, k: int) -> float:
@@ -102,7 +104,9 @@ def _scale_byte(amax_bits: int) -> int:
 
 
 def _amax_bits(values: np.ndarray) -> int:
-    return int(np.abs(values).max().view(np.uint32))
+    """Eight neighbours compare as numbers, NaN losing; the four results compare as bits."""
+    lanes = np.abs(values).reshape(4, 8)
+    return max(int(np.fmax.reduce(lane).view(np.uint32)) for lane in lanes)
 
 
 def _round(value: float) -> float:
@@ -119,15 +123,17 @@ def _code(value: float) -> int:
     return GRID.index(abs(value)) + (8 if math.copysign(1.0, value) < 0 else 0)
 
 
-def _scale_byte_by_float(amax_bits: int) -> int:
+def _exponent_by_float(amax_bits: int) -> int:
     with np.errstate(invalid="ignore"):  # the sum may be a signalling NaN, which stays a NaN
         quarter = np.array([amax_bits + 0x200000], np.uint32).view(np.float32) * np.float32(0.25)
-    return min(int(quarter.view(np.uint32)[0]) >> 23, 254)
+    return int(quarter.view(np.uint32)[0]) >> 23
 
 
-def _quantise(values: np.ndarray, scale: int) -> tuple[list[int], int]:
-    """Codes of 32 f32 values, and the scale byte."""
-    return [_code(_round(math.ldexp(float(v), 127 - scale))) for v in values], scale
+def _quantise(values: np.ndarray, exponent: int) -> tuple[list[int], int]:
+    """Codes of 32 f32 values, and the scale byte; an exponent of 255 makes NaNs of them."""
+    if exponent == 255:
+        return [7] * 32, 254
+    return [_code(_round(math.ldexp(float(v), 127 - exponent))) for v in values], exponent
 
 
 def _gemm1_epilogue(problem: Problem, data: dict, tile: Tile, acc: np.ndarray) -> None:
@@ -135,14 +141,15 @@ def _gemm1_epilogue(problem: Problem, data: dict, tile: Tile, acc: np.ndarray) -
     groups = acc.reshape(block_m, 8, 2, 16)
     gate = groups[:, :, 0].reshape(block_m, 128).astype(np.float64)
     up = groups[:, :, 1].reshape(block_m, 128).astype(np.float64)
-    with np.errstate(over="ignore"):  # an infinite exponential gives silu's -0, as it must
+    # An infinite exponential gives silu's -0, as it must, and minus infinity a NaN.
+    with np.errstate(over="ignore", invalid="ignore"):
         value = (gate / (1 + np.exp(-gate)) * up).astype(np.float32)
     tiles = -(-inter // 256)
     for row in range(block_m):
         whole_row = tile.m_block * block_m + row
         for block in range(4):
             part = value[row, 32 * block : 32 * block + 32]
-            codes, scale = _quantise(part, _scale_byte_by_float(_amax_bits(part)))
+            codes, scale = _quantise(part, _exponent_by_float(_amax_bits(part)))
             start = whole_row * inter // 2 + tile.n_block * 64 + 16 * block
             data["out_q"][start : start + 16] = [
                 low | high << 4 for low, high in zip(codes[0::2], codes[1::2], strict=True)

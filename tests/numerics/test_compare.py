@@ -138,3 +138,10 @@ def test_parts_add_up() -> None:
     assert both.cos == pytest.approx(21 / math.sqrt(25 * 18))
     assert len(both.wrong) == 1
     assert math.isnan(Comparison().cos)
+
+
+def test_a_nan_must_become_the_largest_magnitude() -> None:
+    value = block(math.nan)
+    for code, mismatches in ((7, 0), (15, 0), (6, 1), (0, 1)):
+        got = with_code(written(value), 0, code)
+        assert compare_mxfp4(got, value, NO_BOUND, ScaleRule.GEMM1).mismatches == mismatches

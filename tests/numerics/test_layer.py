@@ -22,8 +22,8 @@ PAIRS = [
 ]
 
 
-def run_oracle(problem: Problem, arguments: Sequence[Argument]) -> None:
-    tiles = [tile for group in range(problem.workgroups) for tile in problem.tiles_of(group)]
+def run_oracle(problem: Problem, arguments: Sequence[Argument], workgroups: Sequence[int]) -> None:
+    tiles = [tile for group in workgroups for tile in problem.tiles_of(group)]
     oracle.run(problem, tuple(arguments), tiles)
 
 
@@ -38,8 +38,8 @@ def test_layer_of_right_kernels(gemm1: str, gemm2: str) -> None:
 
 
 def test_a_wrong_gemm1_shows_in_its_own_verdict() -> None:
-    def run(problem: Problem, arguments: Sequence[Argument]) -> None:
-        run_oracle(problem, arguments)
+    def run(problem: Problem, arguments: Sequence[Argument], workgroups: Sequence[int]) -> None:
+        run_oracle(problem, arguments, workgroups)
         if problem.is_gemm1:
             out = next(a.data for a in arguments if a.name == "out_q")
             assert out is not None

@@ -177,10 +177,13 @@ def test_infinity_and_nan_in_activations() -> None:
 
 
 def test_nan_does_not_count_as_f32_maximum() -> None:
+    """Unless all eight elements of a lane are NaN."""
     values = torch.ones(1, BLOCK)
-    values[0, 0] = NAN
+    values[0, :7] = NAN
     assert block_amax(values, ScaleRule.GEMM1).tolist() == [[1.0]]
-    assert bool(block_amax(values * NAN, ScaleRule.GEMM1).isnan())
+    values[0, 7] = NAN
+    assert bool(block_amax(values, ScaleRule.GEMM1).isnan())
+    assert quantise(values, ScaleRule.GEMM1).scales.tolist() == [[254]]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(-100, 100))

@@ -13,12 +13,11 @@ import oracle
 import pytest
 import torch
 
+from mxfp4kernels.expected import extreme_sum
 from mxfp4kernels.numerics import (
     Result,
-    all_workgroups,
-    extreme_sum,
+    Verification,
     sampled_workgroups,
-    verify_run,
 )
 from mxfp4kernels.problem import Argument, Problem
 from mxfp4kernels.shapes import VARIANTS, Shape, Variant, find_variant
@@ -32,15 +31,14 @@ def run_oracle(
     workgroups: Sequence[int] | None = None,
     spoil: Callable[[Outputs], None] | None = None,
 ) -> Result:
-    groups = all_workgroups(problem) if workgroups is None else workgroups
-    tiles = [tile for group in groups for tile in problem.tiles_of(group)]
+    verification = Verification(problem, workgroups)
 
-    def run(arguments: Sequence[Argument]) -> None:
-        oracle.run(problem, tuple(arguments), tiles)
+    def run(arguments: Sequence[Argument], groups: Sequence[int]) -> None:
+        oracle.run(problem, tuple(arguments), list(verification.tiles))
         if spoil is not None:
             spoil({a.name: a.data for a in arguments if a.data is not None})
 
-    return verify_run(run, problem, groups)
+    return verification.verify_run(run)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -144,11 +142,9 @@ def test_adding_to_a_token_without_a_tile_is_a_stray() -> None:
 
 
 def test_a_tile_left_out_fails() -> None:
-    tiles = [tile for group in range(GEMM1.workgroups) for tile in GEMM1.tiles_of(group)]
-    result = verify_run(
-        lambda arguments: oracle.run(GEMM1, tuple(arguments), tiles[1:]),
-        GEMM1,
-        all_workgroups(GEMM1),
+    verification = Verification(GEMM1)
+    result = verification.verify_run(
+        lambda arguments, groups: oracle.run(GEMM1, tuple(arguments), verification.tiles[1:])
     )
     assert result.comparison.mismatches > 1000
     assert "m_block 0 row 0, n_block 0 column 0" in result.report()
@@ -167,14 +163,28 @@ def test_two_tiles_swapped_fail() -> None:
 @pytest.mark.parametrize("groups", [[], [-1], [10**6]])
 def test_workgroups_outside_the_grid_are_refused(groups: list[int]) -> None:
     with pytest.raises(ValueError, match="workgroups must lie in"):
-        verify_run(lambda arguments: None, GEMM1, groups)
+        Verification(GEMM1, groups)
 
 
 def test_comparing_nothing_does_not_pass() -> None:
     """A workgroup past the last tile makes no tile."""
     past = GEMM1.sorting.blocks * GEMM1.n_blocks
     assert past < GEMM1.workgroups
-    assert not verify_run(lambda arguments: None, GEMM1, [past]).passed
+    assert not Verification(GEMM1, [past]).verify_run(lambda arguments, groups: None).passed
+
+
+def test_every_run_starts_from_fresh_outputs() -> None:
+    verification = Verification(ATOMIC)
+
+    def run(arguments: Sequence[Argument], groups: Sequence[int]) -> None:
+        oracle.run(ATOMIC, tuple(arguments), list(verification.tiles))
+
+    first, second = verification.verify_run(run), verification.verify_run(run)
+    assert first.passed
+    assert second.passed
+    assert first.digest == second.digest
+    spoilt = run_oracle(ATOMIC, spoil=flip("out", 3, 0x01))
+    assert spoilt.digest != first.digest
 
 
 def test_extreme_sums_cover_every_order() -> None:
