@@ -144,7 +144,7 @@ def captured_stderr() -> Iterator[list[str]]:
 
 
 @contextmanager
-def _toolkit(linker: str) -> Iterator[Path]:
+def toolkit(linker: str) -> Iterator[Path]:
     """A directory laid out as ROCm's, holding nothing but the linker."""
     with tempfile.TemporaryDirectory(prefix="mxfp4kernels-") as folder:
         tools = Path(folder, "llvm", "bin")
@@ -188,8 +188,8 @@ def compile_request(request: Mapping[str, Any]) -> dict[str, Any]:
         text = lower(kernel.launcher, kernel.placeholders)
         assembly = serialise(text, "isa").decode()
         if request["linker"] is not None:
-            with _toolkit(request["linker"]) as toolkit:
-                code = serialise(text, "bin", toolkit)
+            with toolkit(request["linker"]) as root:
+                code = serialise(text, "bin", root)
     messages = captured[0].strip()
     if re.search(r"\berror:", messages):
         raise CompilerError(f"the back end complained: {messages}")

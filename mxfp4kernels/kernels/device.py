@@ -1,14 +1,20 @@
 """Launching a kernel: one compiled handle per (variant, shape, flags), buffers checked, a stream.
 
-On a gfx950 device with a ROCm build of torch this runs the kernel. Compiling needs no device.
+On a gfx950 device with a ROCm build of torch this runs the kernel. Compiling needs no device, and
+neither does running it while :func:`mxfp4kernels.hip.emulated_device` is open.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
+import flydsl
 import flydsl.compiler as flyc
 import flydsl.expr as fx
 import torch
@@ -35,8 +41,42 @@ Buffers = Mapping[str, torch.Tensor | None]
 """A tensor for every buffer parameter by name; ``None`` where the variant has no use for it."""
 
 
+WRITTEN = ("out", "out_q", "out_scale")
+"""Buffers that a kernel writes; every other one is only read."""
+
+
 class LaunchError(ValueError):
     """A buffer that the kernel cannot be launched with."""
+
+
+class DeviceError(RuntimeError):
+    """There is no HIP library, or it reports that a launch failed."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A launch whose buffers have been checked."""
+
+    kernel: DeviceKernel
+    buffers: Buffers
+    n_tokens: int
+    m_blocks: int
+
+    @property
+    def workgroups(self) -> int:
+        """The size of the grid."""
+        return workgroups(self.kernel.variant, self.kernel.shape, self.m_blocks)
+
+
+class Target(Protocol):
+    """What stands between launches and the HIP library: it sees the buffers behind the pointers."""
+
+    def run(self, call: Call, launch: Callable[[], None]) -> None:
+        """Carry out ``call``; ``launch`` hands it to FlyDSL and the HIP library."""
+
+
+TARGET: ContextVar[Target | None] = ContextVar("TARGET", default=None)
+"""Where launches go; ``None`` is the device itself."""
 
 
 def device_kernel(variant: Variant, shape: Shape, flags: FlagSet) -> DeviceKernel:
@@ -61,8 +101,12 @@ class DeviceKernel:
         self.shape = shape
         self.flags = flags
         self.parameters = parameters_of(variant)
-        built = build(variant, shape, flags)
-        self._handle: Any = flyc.compile(built.launcher, *built.placeholders)
+        self._built = build(variant, shape, flags)
+
+    @functools.cached_property
+    def handle(self) -> Any:
+        """FlyDSL's compiled function, made when it is first used."""
+        return flyc.compile(self._built.launcher, *self._built.placeholders)
 
     def __call__(
         self, buffers: Buffers, *, n_tokens: int, m_blocks: int, stream: int | None = None
@@ -74,29 +118,44 @@ class DeviceKernel:
                 ``m_blocks * BM`` rows.
             n_tokens: number of tokens M.
             m_blocks: blocks of rows that the sorted buffers hold; cumsum says how many are used.
-            stream: the HIP stream's handle; ``None`` takes torch's current stream.
+            stream: the HIP stream's handle; ``None`` takes torch's current stream, or the null
+                stream of an emulated device.
 
         Raises:
-            LaunchError: a buffer is missing, or its type, size or layout does not fit.
+            LaunchError: a buffer is missing, or its type, place, size or layout does not fit.
+            DeviceError: there is no HIP library, or it reports a failure.
         """
         self._check(buffers, n_tokens, m_blocks)
-        values = [
-            n_tokens if parameter.dtype is None else self._argument(buffers, parameter)
-            for parameter in self.parameters
-        ]
+        call = Call(self, buffers, n_tokens, m_blocks)
+        target = TARGET.get()
+        if target is not None:
+            target.run(call, lambda: self._launch(call, stream or 0))
+            return
         if stream is None:
             stream = torch.cuda.current_stream().cuda_stream
-        grid = workgroups(self.variant, self.shape, m_blocks)
-        self._handle(*values, grid, fx.Stream(stream))
+        self._launch(call, stream)
+
+    def _launch(self, call: Call, stream: int) -> None:
+        values = [
+            call.n_tokens if parameter.dtype is None else self._argument(call.buffers, parameter)
+            for parameter in self.parameters
+        ]
+        hip = _hip()
+        self.handle(*values, call.workgroups, fx.Stream(stream))
+        # FlyDSL prints what the library returns and goes on.
+        error = hip.hipGetLastError()
+        if error:
+            raise DeviceError(
+                f"{self.variant} {self.shape}: the HIP library reports "
+                f"{hip.hipGetErrorName(error).decode()} ({error}), from this launch or from an "
+                "earlier call that nobody checked"
+            )
 
     def _argument(self, buffers: Buffers, parameter: Parameter) -> Any:
         tensor = buffers.get(parameter.name)
         if abi.is_bare(self.flags):
             return flyc.from_c_void_p(fx.Uint8, None if tensor is None else tensor.data_ptr())
-        if tensor is None:
-            assert parameter.dtype is not None
-            return torch.empty((2,) * parameter.rank, dtype=parameter.dtype)
-        return tensor
+        return null_tensor(parameter) if tensor is None else tensor
 
     def _check(self, buffers: Buffers, n_tokens: int, m_blocks: int) -> None:
         if n_tokens < 1 or m_blocks < 1:
@@ -128,6 +187,7 @@ class DeviceKernel:
                 f"{name} must be a {parameter.dtype} tensor of rank {parameter.rank}, got "
                 f"{tensor.dtype} of shape {tuple(tensor.shape)}"
             )
+        self._check_place(name, tensor)
         if not tensor.is_contiguous():
             raise LaunchError(f"{name} must be contiguous; pass tensor.contiguous()")
         if tensor.data_ptr() % abi.ALIGNMENT:
@@ -140,6 +200,18 @@ class DeviceKernel:
                 f"{name} holds {tensor.numel() * tensor.element_size()} bytes, this launch needs "
                 f"{needed}"
             )
+
+    @staticmethod
+    def _check_place(name: str, tensor: torch.Tensor) -> None:
+        emulated = TARGET.get() is not None
+        if tensor.is_cuda is not emulated:
+            return
+        way_out = (
+            "an emulated device needs tensor.cpu()"
+            if emulated
+            else "pass tensor.cuda(), or open mxfp4kernels.hip.emulated_device()"
+        )
+        raise LaunchError(f"{name} lies on {tensor.device}; {way_out}")
 
     def _limit(self, name: str) -> int:
         """Bytes that the kernel's offsets into a buffer can reach."""
@@ -196,3 +268,28 @@ class DeviceKernel:
         if self.variant.epilogue == "mxfp4":
             return {**sizes, "out": rows * hidden // 2, "out_scale": rows * hidden // 32}
         return {**sizes, "out": rows * hidden * 2}
+
+
+def null_tensor(parameter: Parameter) -> torch.Tensor:
+    """What a tensor parameter gets that the variant has no use for: no rows and a null address."""
+    assert parameter.dtype is not None
+    return torch.empty((0,) + (2,) * (parameter.rank - 1), dtype=parameter.dtype)
+
+
+@functools.cache
+def _hip() -> ctypes.CDLL:
+    """The HIP library that FlyDSL launches with.
+
+    Found through FlyDSL's runtime library, whose dependency it is: a second one under another name
+    would keep errors of its own. Without one FlyDSL itself would abort the process.
+    """
+    runtime = Path(flydsl.__file__).parent / "_mlir" / "_mlir_libs" / "libfly_jit_runtime.so"
+    try:
+        library = ctypes.CDLL(str(runtime))
+    except OSError as error:
+        raise DeviceError(
+            f"FlyDSL finds no HIP library ({error}); install ROCm, or open "
+            "mxfp4kernels.hip.emulated_device()"
+        ) from error
+    library.hipGetErrorName.restype = ctypes.c_char_p
+    return library
