@@ -6,8 +6,9 @@ optimises and emits instead of FlyDSL's own LLVM. Its IR is newer than the clang
 clang that does not know something in it stops with an error.
 
 Writes ``data/isa/other_llvm.csv``: rows as in ``counts.csv`` for ``none`` and ``all``, and with
-each row the hash of FlyDSL's own assembly, so that counts of older kernels are noticed; and
-``data/isa/other_llvm_excerpts.csv`` with an excerpt of its assembly.
+each row the hash of FlyDSL's own assembly, so that counts of older kernels are noticed;
+``data/isa/other_llvm_nops.csv``, as ``nops.csv``; and ``data/isa/other_llvm_excerpts.csv`` with an
+excerpt of its assembly.
 """
 
 from __future__ import annotations
@@ -21,20 +22,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from tqdm import tqdm
 
+from . import nops
 from .ablation import count
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent, Provenance
 from .counts import COLUMNS
 from .excerpts import EXP2_PAIRS, ExcerptError, cut, write_excerpts
 from .files import DATA, write_csv
-from .flags import PRESETS
+from .flags import ALL, NONE
+from .nops import write_nops
 from .shapes import REFERENCE_SHAPE, VARIANTS
 
 COUNTS = DATA / "isa" / "other_llvm.csv"
 EXCERPTS = DATA / "isa" / "other_llvm_excerpts.csv"
+NOPS = DATA / "isa" / "other_llvm_nops.csv"
 FLYDSL_SHA256 = "flydsl_isa_sha256"
 """The column with the hash of what FlyDSL's LLVM makes of the same kernel."""
 OPTIONS = ("--target=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-nogpulib", "-O3", "-S")
@@ -112,15 +115,13 @@ def kernels(clang: str, jobs: Iterable[Job]) -> list[CompiledKernel]:
     return made
 
 
-def write_tables(clang: str, counts: Path = COUNTS, excerpts: Path = EXCERPTS) -> None:
-    """Count the kernels that ``clang`` makes, cut the excerpt, and write both tables whole.
+def write_tables(clang: str) -> None:
+    """Count the kernels that ``clang`` makes, cut the excerpt, and write the tables whole.
 
     Raises:
         CompileError, MissingComponent, ExcerptError, OSError.
     """
-    jobs = [
-        Job(variant, REFERENCE_SHAPE, flags) for variant in VARIANTS for flags in PRESETS.values()
-    ]
+    jobs = [Job(variant, REFERENCE_SHAPE, flags) for variant in VARIANTS for flags in (NONE, ALL)]
     own = Compiler().compile_all(jobs)
     made = kernels(clang, jobs)
     rows: list[dict[str, object]] = [
@@ -129,8 +130,9 @@ def write_tables(clang: str, counts: Path = COUNTS, excerpts: Path = EXCERPTS) -
         for row in count(kernel)
     ]
     shown = next(kernel for kernel in made if kernel.job == EXP2_PAIRS.job)
-    write_csv(counts, (*COLUMNS, FLYDSL_SHA256), rows)
-    write_excerpts(cut(shown, EXP2_PAIRS), excerpts)
+    write_csv(COUNTS, (*COLUMNS, FLYDSL_SHA256), rows)
+    write_nops((row for kernel in made for row in nops.rows(kernel)), NOPS)
+    write_excerpts(cut(shown, EXP2_PAIRS), EXCERPTS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
