@@ -22,16 +22,19 @@ from functools import cached_property
 from pathlib import Path
 
 from . import nops, other_llvm
-from .counts import CountTable, read_counts
+from .counts import KERNEL, REGIONS, CountTable, read_counts
 from .effects import (
     NON_MFMA,
     acting_names,
     amount,
     change,
+    first,
+    last,
     share,
     square,
     steps,
     twins,
+    whole,
 )
 from .excerpts import Excerpt, read_excerpts
 from .files import REPOSITORY, read_csv, write_text
@@ -40,9 +43,12 @@ from .parity import OUTSIDE, PARITY, our_quantity
 from .published import Reference, ReferenceRow, read_reference
 from .shapes import find_variant, variants_of
 
+LISTED = 6
+"""Rows of the table of interactions."""
 DOCS = REPOSITORY / "docs"
 MINUS = "\N{MINUS SIGN}"
 
+_FIGURES = re.compile(r"(?:[\d.]|\+|%|/|to|\s|\N{MINUS SIGN}|\N{RIGHTWARDS ARROW})*")
 _NUMBER = re.compile(r"[+\N{MINUS SIGN}]?\d+(?P<tag><!-- (?P<query>[^>]*?) -->)")
 _BLOCK = re.compile(
     r"(?P<tag><!-- (?P<kind>table|excerpt) (?P<name>[\w/]+) -->\n).*?(?P<end><!-- end -->)", re.S
@@ -102,9 +108,11 @@ def number(data: Data, query: str) -> int:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table, its first column to the left and the others to the right."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    """A table; columns of numbers stand to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    columns = list(zip(*cells, strict=True)) or [() for _ in head]
+    rules = ["---:" if all(map(_FIGURES.fullmatch, column)) else "---" for column in columns]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rules, *cells))
 
 
 def _arrow(before: object, after: object) -> str:
@@ -208,6 +216,37 @@ def square_table(data: Data) -> str:
     return markdown(head, rows)
 
 
+def region_changes(data: Data) -> str:
+    """What all changes together add to each region."""
+    regions = REGIONS[1:]
+    rows = [
+        [one, *(signed(whole(data.counts, one.first, region).amount()) for region in regions)]
+        for one in twins(data.counts)
+    ]
+    return markdown(("instructions besides MFMA", *regions), rows)
+
+
+def interactions_table(data: Data) -> str:
+    """The flags whose effect depends most on the others."""
+    found = [
+        (one, name, first(data.counts, one.first, name), last(data.counts, one.first, name))
+        for one in twins(data.counts)
+        for name in acting_names(one.first)
+    ]
+    found.sort(key=lambda row: -abs(row[3].amount() - row[2].amount()))
+    rows = [
+        [
+            f"{one} `{name}`",
+            signed(alone.amount()),
+            signed(on_top.amount()),
+            signed(on_top.amount() - alone.amount()),
+        ]
+        for one, name, alone, on_top in found[:LISTED]
+    ]
+    head = ("largest interactions", "alone", "on top of all others", "difference")
+    return markdown(head, rows)
+
+
 def nops_table(data: Data) -> str:
     """What the nops wait for, parent to merged, by both compilers."""
     ours, other = nops.read_nops(), nops.read_nops(other_llvm.NOPS)
@@ -255,7 +294,7 @@ def parity_table(flags: str) -> Callable[[Data], str]:
         rows = [
             [str(row.variant), *(_triple(data, row, name) for name in names)]
             for row in data.published.rows
-            if row.flags == parse_flags(flags) and row.region == "kernel"
+            if row.flags == parse_flags(flags) and row.region == KERNEL
         ]
         return markdown(("variant", *names), rows)
 
@@ -268,7 +307,7 @@ def region_table(data: Data) -> str:
     rows = [
         [f"{row.variant} {row.region}", *(_triple(data, row, name) for name in names)]
         for row in data.published.rows
-        if row.flags == ALL and row.region != "kernel"
+        if row.flags == ALL and row.region != KERNEL
     ]
     return markdown(("variant and region", *names), rows)
 
@@ -281,6 +320,24 @@ def _triple(data: Data, row: ReferenceRow, name: str) -> str:
     ]
     numbers = [row.quantities[name], *ours]
     return str(numbers[0]) if len(set(numbers)) == 1 else " / ".join(map(str, numbers))
+
+
+def split(data: Data, name: str) -> tuple[int, int]:
+    """A class's difference from the published counts, in the source's and the compiler's part.
+
+    Sums over the published kernels, before and after, of the absolute differences between the
+    published count and ours by the other LLVM, and between that and ours by FlyDSL's.
+    """
+    source = compiler = 0
+    for row in data.published.rows:
+        if row.region == KERNEL:
+            other, ours = (
+                our_quantity(table.at(row.variant, row.flags), name)
+                for table in (data.other, data.counts)
+            )
+            source += abs(other - row.quantities[name])
+            compiler += abs(ours - other)
+    return source, compiler
 
 
 def safe_table(data: Data) -> str:
@@ -302,6 +359,8 @@ TABLES: Mapping[str, Callable[[Data], str]] = {
     "unsigned_divrem": flag_effect_table("unsigned_divrem", ("SALU", "NOP", "vgpr")),
     "share": share_table,
     "square": square_table,
+    "region_changes": region_changes,
+    "interactions": interactions_table,
     "nops": nops_table,
     "outside": outside_table,
     "parity_none": parity_table("none"),
