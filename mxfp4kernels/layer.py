@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from . import layout
-from .numerics import Outputs, Result, Verification, launch
+from .emulation import EmulatedLaunch
+from .numerics import Outputs, Result, Verification
 from .problem import Argument, Problem
 from .reference import LayerOutput, moe_layer
 from .shapes import Variant
@@ -63,7 +64,7 @@ def verify_layer(assemblies: tuple[str, str], problem: Problem, gemm2: Variant) 
     """
 
     def run(of: Problem, arguments: Sequence[Argument], workgroups: Sequence[int]) -> None:
-        launch(assemblies[0 if of.is_gemm1 else 1], of, arguments, workgroups)
+        EmulatedLaunch.of(assemblies[0 if of.is_gemm1 else 1], of, arguments).run(workgroups)
 
     return run_layer(run, problem, gemm2)
 

@@ -21,14 +21,12 @@ from torch import Tensor
 
 from . import layout
 from .compare import Comparison, WrongElement, compare_bf16, compare_mxfp4, round_bf16
-from .emulator import Memory, explicit_arguments, pack_kernarg
-from .emulator import launch as emulate
+from .emulation import EmulatedLaunch
+from .emulator import Report
 from .expected import AtomicColumns, tile_columns, tile_value, tile_width
 from .inputs import CONTENTS, ROUTINGS
-from .isa.parser import parse
-from .kernarg import Parameter, Pointer, Scalar, explicit_values
 from .mx import BLOCK, MXTensor, ScaleRule
-from .problem import WORKGROUP, Argument, Problem, Tile
+from .problem import Argument, Problem, Tile
 from .shapes import Shape, Variant, find_variant, parse_shape
 
 Run = Callable[[Sequence[Argument], Sequence[int]], None]
@@ -97,7 +95,7 @@ def sampled_workgroups(problem: Problem, extra: int = 2) -> tuple[int, ...]:
     """
     tiles = problem.sorting.blocks * problem.n_blocks
     if problem.variant.persistent and problem.workgroups < tiles:
-        return (0, problem.workgroups // 2 + 3, problem.workgroups - 1)
+        return (0, problem.workgroups // 2, problem.workgroups - 1)
     padding = (problem.sorting.m_indices == problem.tokens).reshape(problem.sorting.blocks, -1)
     partial = padding.any(dim=1).nonzero().flatten().tolist()
     rng = np.random.default_rng(problem.seed)
@@ -149,7 +147,21 @@ class Verification:
             KernargError: the kernel takes other parameters.
             EmulatorError: the kernel cannot be run, or accesses what it must not.
         """
-        return self.verify_run(lambda args, groups: launch(assembly, self.problem, args, groups))
+
+        def run(arguments: Sequence[Argument], workgroups: Sequence[int]) -> None:
+            EmulatedLaunch.of(assembly, self.problem, arguments).run(workgroups)
+
+        return self.verify_run(run)
+
+    def sanitize(self, assembly: str) -> Report:
+        """Run a kernel's assembly under the sanitizer, on the same inputs and workgroups.
+
+        Raises:
+            KernargError, EmulatorError: as :meth:`verify`.
+        """
+        for argument in self.arguments:
+            argument.reset()
+        return EmulatedLaunch.of(assembly, self.problem, self.arguments).sanitize(self.workgroups)
 
     def verify_run(self, run: Run) -> Result:
         """As :meth:`verify`, with ``run`` in place of the emulator."""
@@ -296,44 +308,6 @@ def _moved(comparison: Comparison, row: int, column: int) -> Comparison:
         for element in comparison.wrong
     )
     return replace(comparison, wrong=wrong)
-
-
-# --- the launch ----------------------------------------------------------------------------------
-
-
-def launch(
-    assembly: str, problem: Problem, arguments: Sequence[Argument], workgroups: Sequence[int]
-) -> None:
-    """Run ``workgroups`` in the emulator on the arguments' own memory.
-
-    Inputs are read-only, buffers have their exact size, and a buffer that the variant has no use
-    for is a null address, so that a wrong access faults.
-
-    Raises:
-        KernargError: the kernel takes other parameters.
-        EmulatorError: the kernel cannot be run, or accesses what it must not.
-    """
-    program = parse(assembly)
-    memory = Memory()
-    addresses = {
-        argument.name: memory.allocate(argument.name, argument.data, writable=argument.output)
-        for argument in arguments
-        if argument.data is not None
-    }
-    grid = (problem.workgroups, 1, 1)
-    values = explicit_values(explicit_arguments(program), parameters(arguments, addresses))
-    kernarg = pack_kernarg(program, values, grid, WORKGROUP)
-    emulate(program, kernarg, grid, WORKGROUP, memory, workgroups=workgroups)
-
-
-def parameters(arguments: Sequence[Argument], addresses: Mapping[str, int]) -> list[Parameter]:
-    """The arguments as kernel parameters; an argument without an address is null."""
-    return [
-        Scalar(argument.name, argument.value)
-        if argument.value is not None
-        else Pointer(argument.name, addresses.get(argument.name, 0), argument.shape)
-        for argument in arguments
-    ]
 
 
 # --- command -------------------------------------------------------------------------------------

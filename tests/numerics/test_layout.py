@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mxfp4kernels import layout
@@ -177,7 +177,6 @@ def routings(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor, int, int]:
     return ids, torch.rand(tokens, topk, generator=generator), experts, block_m
 
 
-@settings(deadline=None)
 @given(routings())
 def test_sorting_by_its_definition(routing: tuple[torch.Tensor, torch.Tensor, int, int]) -> None:
     ids, weight, experts, block_m = routing
@@ -260,7 +259,6 @@ def sorted_and_flat(
     return sorting, torch.randn(sorting.rows, 8, dtype=torch.float64, generator=generator)
 
 
-@settings(deadline=None)
 @given(routings())
 def test_both_ways_to_combine_agree(
     routing: tuple[torch.Tensor, torch.Tensor, int, int],
