@@ -158,6 +158,14 @@ class CompiledKernel:
 
 
 @dataclass(frozen=True)
+class LinkedKernel:
+    """A compiled kernel and the ELF code object that was linked from the same lowered module."""
+
+    kernel: CompiledKernel
+    code_object: bytes
+
+
+@dataclass(frozen=True)
 class Builder:
     """What turns a job into a launcher, and the files that decide the result.
 
@@ -277,22 +285,28 @@ class Compiler:
         return [done[job] for job in jobs]
 
     def code_object(self, job: Job, linker: Path | None = None) -> bytes:
-        """The linked ELF code object of a kernel; compiled anew, not kept.
+        """The linked ELF code object of a kernel; see :meth:`link_all`."""
+        return self.link_all([job], linker)[0].code_object
+
+    def link_all(self, jobs: Sequence[Job], linker: Path | None = None) -> list[LinkedKernel]:
+        """Assembly and code object of each job, both from one lowering; made anew, not kept.
 
         Args:
+            jobs: the kernels.
             linker: an ``ld.lld`` of LLVM 19 or later; :func:`find_linker` when left out.
 
         Raises:
             CompileError, MissingComponent: as :meth:`compile_all`; no linker was found.
         """
         chosen = find_linker() if linker is None else linker
-        found: list[bytes] = []
-        self._compile(
-            [job],
-            lambda _, answer: found.append(base64.b64decode(answer["code_object"])),
-            linker=str(chosen),
-        )
-        return found[0]
+        done: dict[Job, LinkedKernel] = {}
+
+        def keep(job: Job, answer: Mapping[str, Any]) -> None:
+            kernel = _kernel(job, {**answer, "flydsl": flydsl_version()})
+            done[job] = LinkedKernel(kernel, base64.b64decode(answer["code_object"]))
+
+        self._compile(dict.fromkeys(jobs), keep, linker=str(chosen))
+        return [done[job] for job in jobs]
 
     def _request(self, job: Job, linker: str | None = None) -> dict[str, Any]:
         return {

@@ -72,13 +72,17 @@ class Journal:
 
 
 class Memory:
-    """The buffers that a launch may touch."""
+    """The buffers that a launch may touch.
 
-    def __init__(self) -> None:
+    Args:
+        first_address: where the first buffer without an address of its own lies.
+    """
+
+    def __init__(self, first_address: int = FIRST_ADDRESS) -> None:
         self._journal: Journal | None = None
         self._buffers: list[Buffer] = []
         self._starts: list[int] = []
-        self._next = FIRST_ADDRESS
+        self._next = first_address
 
     def allocate(
         self,

@@ -49,9 +49,7 @@ def find_compiler() -> list[str]:
     )
 
 
-def build(
-    folder: Path | None = None, *, source: Path = SOURCE, versions: Path = VERSIONS
-) -> Path:
+def build(folder: Path | None = None, *, source: Path = SOURCE, versions: Path = VERSIONS) -> Path:
     """The library's file, compiled if it is not there yet.
 
     Args:

@@ -30,6 +30,9 @@ from .programs import Programs, sha256
 
 Size3 = tuple[int, int, int]
 
+BEYOND_HOST = 1 << 48
+"""Kernarg segments lie here, where no process has memory: tensors keep their own addresses."""
+
 
 class Execute(Protocol):
     """Runs a kernel: :func:`mxfp4kernels.emulator.launch`, ``sanitize``, or alike."""
@@ -85,7 +88,7 @@ class EmulatedDevice(ABC):
         self, programs: Programs, execute: Execute, workgroups: Sequence[int] | None
     ) -> None:
         self.launches: list[Launch] = []
-        self.memory = Memory()
+        self.memory = Memory(BEYOND_HOST)
         self._programs = programs
         self._execute = execute
         self._workgroups = workgroups

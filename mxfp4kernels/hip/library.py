@@ -92,9 +92,7 @@ class Library:
         self.path = path
         self.handler: Handler | None = None
         self._library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-        self._callbacks = _Callbacks(
-            _LAUNCH(self._launch), _MAP(self._map), _UNMAP(self._unmap)
-        )
+        self._callbacks = _Callbacks(_LAUNCH(self._launch), _MAP(self._map), _UNMAP(self._unmap))
         self._library.emulated_hip_set_callbacks(ctypes.byref(self._callbacks))
 
     def take_error(self) -> int:

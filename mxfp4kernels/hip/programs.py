@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..cache import digest
@@ -39,11 +40,41 @@ class Programs:
         """The kernel's assembly, parsed.
 
         Raises:
-            CompileError, CacheError, MissingComponent: see :class:`~mxfp4kernels.compiler.Compiler`.
+            CompileError, CacheError, MissingComponent: as
+                :meth:`mxfp4kernels.compiler.Compiler.compile_all`.
         """
         if job not in self._programs:
             self._programs[job] = self._compiler.compile(job).program
         return self._programs[job]
+
+    def prepare(self, jobs: Sequence[Job], linker: Path | None = None) -> None:
+        """Compile and link the kernels of ``jobs`` on all cores; later calls need not.
+
+        Raises:
+            CompileError, CacheError, MissingComponent: as :meth:`program`.
+            CodeObjectError: the cached assembly of a kernel is not what it compiles to now.
+        """
+        chosen = find_linker() if linker is None else linker
+        version = subprocess.run([chosen, "--version"], capture_output=True, check=True).stdout
+        cache, missing = self._compiler.cache, {}
+        for job in jobs:
+            key = digest({"code_object": self._compiler.key(job), "linker": sha256(version)})
+            stored = cache.get(key)
+            if stored is None:
+                missing[job] = key
+            else:
+                self._digests[job] = stored["sha256"]
+        kernels = self._compiler.compile_all(list(missing))
+        for kernel, linked in zip(
+            kernels, self._compiler.link_all(list(missing), chosen), strict=True
+        ):
+            if linked.kernel.assembly != kernel.assembly:
+                raise CodeObjectError(
+                    f"{kernel.job}: the cache holds other assembly than it compiles to now; "
+                    "clear the cache"
+                )
+            self._digests[kernel.job] = sha256(linked.code_object)
+            cache.put(missing[kernel.job], {"sha256": self._digests[kernel.job]})
 
     def code_object_sha256(self, job: Job, linker: Path | None = None) -> str:
         """The digest of the code object that belongs to :meth:`program`.
@@ -53,18 +84,10 @@ class Programs:
             linker: links it; :func:`~mxfp4kernels.compiler.find_linker` when left out.
 
         Raises:
-            CompileError, CacheError, MissingComponent: as :meth:`program`.
+            CompileError, CacheError, MissingComponent, CodeObjectError: as :meth:`prepare`.
         """
         if job not in self._digests:
-            chosen = find_linker() if linker is None else linker
-            answer = subprocess.run([chosen, "--version"], capture_output=True, check=False)
-            version = answer.stdout.decode(errors="replace")
-            key = digest({"code_object": self._compiler.key(job), "linker": version})
-            stored = self._compiler.cache.get(key)
-            if stored is None:
-                stored = {"sha256": sha256(self._compiler.code_object(job, chosen))}
-                self._compiler.cache.put(key, stored)
-            self._digests[job] = stored["sha256"]
+            self.prepare([job], linker)
         return self._digests[job]
 
     def check(self, job: Job, code_object: bytes, linker: Path | None = None) -> None:

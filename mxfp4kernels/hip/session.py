@@ -1,6 +1,4 @@
-"""Opening an emulated device: the library loaded, FlyDSL's surroundings set up, launches directed.
-
-"""
+"""Opening an emulated device: library loaded, FlyDSL's surroundings set up, launches directed."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ from .device import EmulatedDevice, Execute, HipDevice, MetadataDevice
 from .errors import HipError
 from .programs import Programs
 
-Path_ = Literal["auto", "hip", "metadata"]
+LaunchPath = Literal["auto", "hip", "metadata"]
 
 
 @contextmanager
 def emulated_device(
-    path: Path_ = "auto",
+    path: LaunchPath = "auto",
     *,
     workgroups: Sequence[int] | None = None,
     execute: Execute = emulate,

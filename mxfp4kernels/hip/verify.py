@@ -43,9 +43,7 @@ def tensors(kernel: DeviceKernel, arguments: Sequence[Argument]) -> dict[str, to
     }
 
 
-def _tensor(
-    parameter: Parameter, dtype: torch.dtype, argument: Argument
-) -> torch.Tensor | None:
+def _tensor(parameter: Parameter, dtype: torch.dtype, argument: Argument) -> torch.Tensor | None:
     if parameter.name != argument.name:
         raise ValueError(f"the problem's {argument.name} stands where {parameter.name} belongs")
     if argument.data is None:
