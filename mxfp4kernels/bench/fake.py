@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .device import DeviceInfo, Launch, Replay, Sensors
+from .device import DeviceInfo, Graph, Launch, Replay, Sensors
 
 CLOCK_MHZ = 2400.0
 INFO = DeviceInfo(
@@ -116,13 +116,14 @@ class FakeDevice:
             effects=tuple(effect for _, effect in recorded if effect is not None),
         )
 
-    def replay(self, graph: FakeGraph) -> None:
+    def replay(self, graph: Graph) -> None:
         """Let time pass and have the effects."""
+        assert isinstance(graph, FakeGraph)
         self.now += self._disturbed(graph.seconds)
         for effect in graph.effects:
             effect()
 
-    def time(self, graph: FakeGraph) -> Replay:
+    def time(self, graph: Graph) -> Replay:
         """An untimed replay and a timed one."""
         self.replay(graph)
         began = self.now

@@ -143,12 +143,13 @@ def _compared(records: CaseRecords, label: str) -> dict[str, object]:
         "ratio": f"{ratio.estimate:.5f}",
         "ratio_low": f"{ratio.low:.5f}",
         "ratio_high": f"{ratio.high:.5f}",
-        "verdict": _verdict(records, label, ratio).value,
+        "verdict": verdict_of(records, label, ratio).value,
         "aa_verdict": str(records.again_verdict),
     }
 
 
-def _verdict(records: CaseRecords, label: str, ratio: Interval) -> Verdict:
+def verdict_of(records: CaseRecords, label: str, ratio: Interval) -> Verdict:
+    """The verdict on a label's ratio, with what makes the whole case unsound taken in."""
     first, second = records.case.labels[:2]
     waited = max(records.late_share(first), records.late_share(label)) > TOLERATED_SHARE
     unsound = label != second and records.again_verdict in DECIDED

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from .device import DeviceInfo, Launch, NoDevice, Replay
+from .device import DeviceInfo, Graph, Launch, NoDevice, Replay
 from .telemetry import Telemetry
 
 ARCH = "gfx950"
@@ -122,14 +122,16 @@ class TorchDevice:
                 launch()
         return TorchGraph(len(launches), graph)
 
-    def replay(self, graph: TorchGraph) -> None:
+    def replay(self, graph: Graph) -> None:
         """Replay once, untimed."""
+        assert isinstance(graph, TorchGraph)
         with self._current():
             graph.graph.replay()
         self.synchronize()
 
-    def time(self, graph: TorchGraph) -> Replay:
+    def time(self, graph: Graph) -> Replay:
         """Event time of a replay that follows on another; sensors are read while they run."""
+        assert isinstance(graph, TorchGraph)
         return self._timed(graph.graph.replay, graph.graph.replay)
 
     def time_launches(self, launches: Sequence[Launch]) -> Replay:
