@@ -89,6 +89,8 @@ def _build(site: Site, opcode: str, encoding: str) -> Execute:
     site.expect(3)
     prefix, name = opcode.split("_", 2)[1:]
     kinds, relation = RELATIONS[name]
+    if encoding == "dpp":
+        raise site.fail("gfx9 comparisons have no DPP form")
     sources = Sources(site, encoding)
     if site.flag("clamp"):
         raise site.fail("clamp (signalling) has no meaning here: exceptions are not modelled")
@@ -97,14 +99,14 @@ def _build(site: Site, opcode: str, encoding: str) -> Execute:
         for i, (operand, kind) in enumerate(zip(site.operands[1:], kinds, strict=True))
     ]
     write = site.write_mask(site.operands[0])
-    dpp, floating = sources.dpp, kinds[0][0] == "f"
+    floating = kinds[0][0] == "f"
     classify = name.startswith("class")
 
     def execute(w: Waves) -> None:
         values = [reader(w) for reader in readers]
         if floating and not classify:
             values = [flush(kinds[0], value, w, 1) for value in values]
-        mask = relation(*values) & (dpp.written(w) if dpp else w.lanes)
+        mask = relation(*values) & w.lanes
         write(w, mask)
         if prefix == "cmpx":
             w.set_mask(EXEC, mask)

@@ -252,8 +252,10 @@ class Float8:
         """
         m = self.mantissa_bits
         size = np.abs(x)
-        exponent = np.maximum(np.frexp(np.where(np.isfinite(x), size, 0))[1] - 1, 1 - self.bias)
-        steps = np.rint(np.ldexp(np.where(np.isfinite(x), size, 0), m - exponent)).astype(np.int64)
+        finite = np.where(np.isfinite(x), size, 0)
+        exponent = np.where(finite > 0, np.frexp(finite)[1] - 1, -self.bias)
+        exponent = np.maximum(exponent, 1 - self.bias)
+        steps = np.rint(np.ldexp(finite, m - exponent)).astype(np.int64)
         code = (exponent + self.bias - 1 << m) + steps
         top = int(np.nanargmax(np.where(np.isfinite(self.values[:128]), self.values[:128], -1)))
         over = (code > top) | np.isinf(x)

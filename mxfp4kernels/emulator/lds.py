@@ -19,6 +19,7 @@ from mxfp4kernels.emulator.transfers import (
     Exchange,
     LdsRead,
     LdsWrite,
+    Reach,
     Transfer,
     into_high,
     into_low,
@@ -234,8 +235,8 @@ def _lds_atomic(site: Site, how: Combination, returns: bool) -> Transfer:
     data = site.vector(first + 1, how.size // 4, read=True)
     offset = site.number("offset")
 
-    def addresses(w: Waves) -> tuple[Array, Array, None]:
-        return w.v[row].astype(np.int64) + offset, w.lanes, None
+    def addresses(w: Waves) -> Reach:
+        return Reach(w.v[row].astype(np.int64) + offset, w.lanes)
 
     rows = range(data, data + how.operand_dwords)
     return Atomic("lds", addresses, rows, how.size, how.combine, result)
@@ -259,8 +260,8 @@ def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:
         equal = (old == operand[:dwords]).all(axis=0)
         return np.where(equal, operand[dwords:], old)
 
-    def addresses(w: Waves) -> tuple[Array, Array, None]:
-        return w.v[address].astype(np.int64) + offset, w.lanes, None
+    def addresses(w: Waves) -> Reach:
+        return Reach(w.v[address].astype(np.int64) + offset, w.lanes)
 
     rows = [*range(expected, expected + dwords), *range(new, new + dwords)]
     return Atomic("lds", addresses, rows, 4 * dwords, combine, result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.site import Array, Site
-from mxfp4kernels.emulator.transfers import ScalarLoad, Transfer
+from mxfp4kernels.emulator.transfers import Reach, ScalarLoad, Transfer
 from mxfp4kernels.emulator.waves import Waves
 
 WIDTHS = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
@@ -41,9 +41,9 @@ def _load(site: Site, opcode: str, encoding: str) -> Transfer:
     offset = scalar_offset(site)
     ignore_cache_hints(site)
 
-    def addresses(w: Waves) -> tuple[Array, Array, None]:
+    def addresses(w: Waves) -> Reach:
         at = w.read64(base).view(np.int64) + offset(w) & ~np.int64(3)
-        return at, np.ones((w.count, 1), np.bool_), None
+        return Reach(at, np.ones((w.count, 1), np.bool_))
 
     return ScalarLoad(addresses, row, dwords)
 
@@ -59,13 +59,13 @@ def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:
     ignore_cache_hints(site)
     steps = 4 * np.arange(dwords, dtype=np.int64)
 
-    def addresses(w: Waves) -> tuple[Array, Array, Array]:
+    def addresses(w: Waves) -> Reach:
         start = w.read64(base).view(np.int64) & ADDRESS_BITS
         stride = (w.s[base + 1] >> np.uint32(16) & np.uint32(0x3FFF)).astype(np.int64)
         limit = w.s[base + 2].astype(np.int64) * np.maximum(stride, 1)
         at = (offset(w) & ~np.int64(3)) + steps
         inside = np.broadcast_to(at + 4 <= limit, (w.count, dwords))
-        return np.broadcast_to(start + at, (w.count, dwords)), inside, ~inside
+        return Reach(np.broadcast_to(start + at, (w.count, dwords)), inside, ~inside)
 
     return ScalarLoad(addresses, row, dwords, dwords)
 

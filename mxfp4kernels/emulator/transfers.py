@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ from mxfp4kernels.emulator.site import Array
 from mxfp4kernels.emulator.waves import EXEC, LANES, Waves
 
 VMCNT, LGKMCNT = "vmcnt", "lgkmcnt"
+
+
+ABSENT = {"zero": False, "whole": 4}
+"""What an absent part of an access stands for: no lane out of range, all dwords in range."""
 
 
 @dataclass
@@ -36,6 +41,8 @@ class Access:
         zero: lanes of a buffer load that lie out of the buffer's range and receive 0, or None.
         data: uint32 [dwords, waves, lanes], what is stored, or None.
         local: int64 [waves, lanes], LDS offsets that a load to LDS fills, or None.
+        whole: int64 [waves, lanes], how many leading dwords of a buffer access lie in range where
+            not all do, or None. The other dwords of a load are 0, those of a store are dropped.
     """
 
     transfer: Transfer
@@ -44,6 +51,7 @@ class Access:
     zero: npt.NDArray[np.bool_] | None = None
     data: npt.NDArray[np.uint32] | None = None
     local: npt.NDArray[np.int64] | None = None
+    whole: npt.NDArray[np.int64] | None = None
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Access:
         """The part of the chosen waves."""
@@ -54,6 +62,7 @@ class Access:
             zero=None if self.zero is None else self.zero[chosen],
             data=None if self.data is None else self.data[:, chosen],
             local=None if self.local is None else self.local[chosen],
+            whole=None if self.whole is None else self.whole[chosen],
         )
 
     def joined(self, others: Sequence[Access], order: npt.NDArray[np.int64]) -> Access:
@@ -64,9 +73,9 @@ class Access:
             arrays = [getattr(part, name) for part in parts]
             if all(array is None for array in arrays):
                 return None
-            if name == "zero":
+            if name in ABSENT:
                 arrays = [
-                    np.zeros_like(part.mask) if array is None else array
+                    np.full(part.mask.shape, ABSENT[name]) if array is None else array
                     for array, part in zip(arrays, parts, strict=True)
                 ]
             whole = np.concatenate(arrays, axis=axis)
@@ -82,6 +91,7 @@ class Access:
             by_wave("zero", 0),
             by_wave("data", 1),
             by_wave("local", 0),
+            by_wave("whole", 0),
         )
 
 
@@ -118,9 +128,16 @@ class Transfer(ABC):
         self.perform(w, self.issue(w))
 
 
-Addresses = Callable[[Waves], tuple[Array, Array, "Array | None"]]
-"""Gives global addresses int64 [waves, lanes], the lanes that access memory, and those of a buffer
-that lie out of range."""
+class Reach(NamedTuple):
+    """Where an instruction reaches: global addresses int64 [waves, lanes], and as in Access."""
+
+    addresses: Array
+    mask: Array
+    zero: Array | None = None
+    whole: Array | None = None
+
+
+Addresses = Callable[[Waves], Reach]
 Convert = Callable[[Array, Array], Array]
 """Loaded value (zero-extended, uint32) and old register to the new register."""
 
@@ -152,6 +169,29 @@ def into_high(convert: Convert) -> Convert:
     return lambda loaded, old: convert(loaded, old) << np.uint32(16) | old & low
 
 
+def load_global(w: Waves, access: Access, size: int, out: Array) -> None:
+    """Load into uint32 [dwords, waves * lanes]; dwords out of a buffer's range give 0."""
+    flat, mask = access.addresses.reshape(-1), access.mask.reshape(-1)
+    if access.whole is None:
+        w.memory.load(flat, mask, size, out)
+        return
+    for d, row in enumerate(out):
+        inside = mask & (access.whole.reshape(-1) > d)
+        row[mask & ~inside] = 0
+        w.memory.load(flat + 4 * d, inside, 4, row[None])
+
+
+def store_global(w: Waves, access: Access, size: int, words: Array) -> None:
+    """Store uint32 [dwords, waves * lanes]; dwords out of a buffer's range are dropped."""
+    flat, mask = access.addresses.reshape(-1), access.mask.reshape(-1)
+    if access.whole is None:
+        w.memory.store(flat, mask, size, words)
+        return
+    for d, row in enumerate(words):
+        inside = mask & (access.whole.reshape(-1) > d)
+        w.memory.store(flat + 4 * d, inside, 4, row[None])
+
+
 class GlobalLoad(Transfer):
     """A load from global memory to vector registers."""
 
@@ -161,8 +201,8 @@ class GlobalLoad(Transfer):
         self.addresses, self.row, self.size, self.convert = addresses, row, size, convert
 
     def issue(self, w: Waves) -> Access:
-        addresses, mask, zero = self.addresses(w)
-        return Access(self, addresses[None], mask, zero)
+        reach = self.addresses(w)
+        return Access(self, reach.addresses[None], reach.mask, reach.zero, whole=reach.whole)
 
     def perform(self, w: Waves, access: Access) -> None:
         dwords = max(1, self.size // 4)
@@ -177,12 +217,11 @@ class GlobalLoad(Transfer):
             )
         if not access.mask.any():
             return
-        flat, mask = access.addresses.reshape(-1), access.mask.reshape(-1)
         if self.size >= 4:
-            w.memory.load(flat, mask, self.size, registers.reshape(dwords, -1))
+            load_global(w, access, self.size, registers.reshape(dwords, -1))
             return
-        loaded = np.zeros((1, flat.size), np.uint32)
-        w.memory.load(flat, mask, self.size, loaded)
+        loaded = np.zeros((1, access.mask.size), np.uint32)
+        load_global(w, access, self.size, loaded)
         value = self.convert(loaded.reshape(access.mask.shape), registers[0])
         np.copyto(registers[0], value, where=access.mask)
 
@@ -197,16 +236,14 @@ class GlobalStore(Transfer):
         self.shift = np.uint32(shift)
 
     def issue(self, w: Waves) -> Access:
-        addresses, mask, _ = self.addresses(w)
+        reach = self.addresses(w)
         data = w.v[self.row : self.row + max(1, self.size // 4)] >> self.shift
-        return Access(self, addresses[None], mask, data=data)
+        return Access(self, reach.addresses[None], reach.mask, data=data, whole=reach.whole)
 
     def perform(self, w: Waves, access: Access) -> None:
         assert access.data is not None
         if access.mask.any():
-            flat = access.data.reshape(len(access.data), -1)
-            mask = access.mask.reshape(-1)
-            w.memory.store(access.addresses.reshape(-1), mask, self.size, flat)
+            store_global(w, access, self.size, access.data.reshape(len(access.data), -1))
 
 
 class LoadToLds(Transfer):
@@ -222,16 +259,16 @@ class LoadToLds(Transfer):
         self.width = max(4, size)
 
     def issue(self, w: Waves) -> Access:
-        addresses, mask, zero = self.addresses(w)
+        reach = self.addresses(w)
         local = self.base(w).astype(np.int64) + self.width * np.arange(LANES)
-        return Access(self, addresses[None], mask, zero, local=local)
+        addresses = reach.addresses[None]
+        return Access(self, addresses, reach.mask, reach.zero, local=local, whole=reach.whole)
 
     def perform(self, w: Waves, access: Access) -> None:
         assert access.local is not None
         loaded = np.zeros((max(1, self.size // 4), access.mask.size), np.uint32)
         if access.mask.any():
-            flat, mask = access.addresses.reshape(-1), access.mask.reshape(-1)
-            w.memory.load(flat, mask, self.size, loaded)
+            load_global(w, access, self.size, loaded)
         if self.size < 4:
             loaded = self.convert(loaded, loaded)
         written = access.mask if access.zero is None else access.mask | access.zero
@@ -252,8 +289,8 @@ class ScalarLoad(Transfer):
         self.addresses, self.row, self.size, self.lanes = addresses, row, 4 * dwords, lanes
 
     def issue(self, w: Waves) -> Access:
-        addresses, mask, zero = self.addresses(w)
-        return Access(self, addresses[None], mask, zero)
+        reach = self.addresses(w)
+        return Access(self, reach.addresses[None], reach.mask, reach.zero)
 
     def perform(self, w: Waves, access: Access) -> None:
         dwords = self.size // 4
@@ -404,9 +441,9 @@ class Atomic(Transfer):
         self.counters = (VMCNT,) if space == "global" else (LGKMCNT,)
 
     def issue(self, w: Waves) -> Access:
-        addresses, mask, zero = self.addresses(w)
+        reach = self.addresses(w)
         data = w.v[self.data_rows]
-        return Access(self, addresses[None], mask, zero, data)
+        return Access(self, reach.addresses[None], reach.mask, reach.zero, data)
 
     def perform(self, w: Waves, access: Access) -> None:
         assert access.data is not None

@@ -17,6 +17,7 @@ from mxfp4kernels.emulator.transfers import (
     GlobalLoad,
     GlobalStore,
     LoadToLds,
+    Reach,
     Transfer,
     into_high,
     into_low,
@@ -59,36 +60,36 @@ STORES = {
 def _buffer_addresses(site: Site, first: int, size: int) -> Addresses:
     """Addresses of a MUBUF instruction whose operands from ``first`` on are vaddr, srsrc, soffset.
 
-    A raw buffer (stride 0) checks ``offset + voffset + soffset + 4`` of each dword (the whole of a
-    smaller access) against num_records; the dwords of one lane must agree here, which aligned
-    buffers guarantee. A structured one checks the index. Out of range, loads give 0 and stores
-    and atomics are dropped. Source: AMD CDNA3 ISA manual, 9.1.5; raw form seen on gfx950 code.
+    A raw buffer (stride 0) checks ``offset + voffset + soffset + 4`` of each dword (the whole of an
+    atomic or of a smaller access) against num_records; a structured one checks the index. Out of
+    range, loads give 0 and stores and atomics are dropped. Source: AMD CDNA3 ISA manual, 9.1.5.
     """
     offen, idxen = site.flag("offen"), site.flag("idxen")
     immediate = site.number("offset")
     resource = site.scalar(first + 1, 4, read=True)
     scalar = site.read(site.operands[first + 2], "u32")
     index, offset = _buffer_vaddr(site, first, offen, idxen)
-    unit = min(size, 4)
+    whole_only = "atomic" in site.instruction.opcode
 
-    def addresses(w: Waves) -> tuple[Array, Array, Array | None]:
+    def addresses(w: Waves) -> Reach:
         base = w.read64(resource).view(np.int64) & ADDRESS_BITS
         records = w.s[resource + 2].astype(np.int64)
         stride = (w.s[resource + 1] >> np.uint32(16) & np.uint32(0x3FFF)).astype(np.int64)
         at = offset(w) + immediate + scalar(w)
+        whole = None
+        in_range = at + size <= records
         if stride.any():
             _refuse_swizzle(site, w, resource)
-            in_range = np.where(stride != 0, index(w) < records, at + size <= records)
+            in_range = np.where(stride != 0, index(w) < records, in_range)
             at = at + index(w) * stride
-        else:
-            in_range = at + size <= records
-            partly = (at + unit <= records) & ~in_range & w.lanes
-            if partly.any():
-                raise site.fail("a lane lies partly inside the buffer; only whole ones are done")
+        elif size > 4 and not whole_only:
+            partly = (at + 4 <= records) & ~in_range
+            if (partly & w.lanes).any():
+                whole = np.broadcast_to(np.where(in_range, size, records - at) // 4, partly.shape)
+                in_range = in_range | partly
         at = np.broadcast_to(base + at, (w.count, LANES))
-        mask = w.lanes & in_range
         zero = w.lanes & ~in_range
-        return at, mask, zero if zero.any() else None
+        return Reach(at, w.lanes & in_range, zero if zero.any() else None, whole)
 
     return addresses
 
@@ -127,17 +128,17 @@ def _flat_addresses(site: Site, vaddr: int, saddr: int | None) -> Addresses:
             raise site.fail(f"operand {site.operands[saddr].text} must be off or a scalar pair")
         row = site.vector(vaddr, 2, read=True)
 
-        def from_vector(w: Waves) -> tuple[Array, Array, None]:
+        def from_vector(w: Waves) -> Reach:
             high = w.v[row + 1].astype(np.int64) << np.int64(32)
-            return (w.v[row] | high) + immediate, w.lanes, None
+            return Reach((w.v[row] | high) + immediate, w.lanes)
 
         return from_vector
     base = site.scalar(saddr, 2, read=True)
     row = site.vector(vaddr, 1, read=True)
 
-    def from_scalar(w: Waves) -> tuple[Array, Array, None]:
+    def from_scalar(w: Waves) -> Reach:
         at = w.read64(base).view(np.int64) + w.v[row].astype(np.int64) + immediate
-        return at, w.lanes, None
+        return Reach(at, w.lanes)
 
     return from_scalar
 

@@ -10,6 +10,7 @@ import math
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Format:
     def is_zero(self, bits: int) -> bool:
         return bits & (self.sign - 1) == 0
 
+    @cache  # noqa: B019 - the three formats live as long as the tests
     def value(self, bits: int) -> Fraction:
         """The exact value of a finite pattern."""
         mantissa = bits & (1 << self.mantissa_bits) - 1
@@ -109,6 +111,7 @@ class Format:
     def subtract(self, a: int, b: int) -> int:
         return self.add(a, b ^ self.sign)
 
+    @cache  # noqa: B019 - the three formats live as long as the tests
     def multiply(self, a: int, b: int) -> int:
         if self.is_nan(a) or self.is_nan(b):
             return self.nan
@@ -117,6 +120,7 @@ class Format:
             return self.nan if self.is_zero(a) or self.is_zero(b) else self.infinity | sign
         return self.round(self.value(a) * self.value(b), bool(sign))
 
+    @cache  # noqa: B019 - the three formats live as long as the tests
     def fma(self, a: int, b: int, c: int) -> int:
         if any(self.is_nan(x) for x in (a, b, c)):
             return self.nan
@@ -134,6 +138,7 @@ class Format:
         both_negative = bool(sign) and bool(c & self.sign)
         return self.round(total, both_negative and product_is_zero and self.is_zero(c))
 
+    @cache  # noqa: B019 - the three formats live as long as the tests
     def divide(self, a: int, b: int) -> int:
         if self.is_nan(a) or self.is_nan(b):
             return self.nan

@@ -135,7 +135,7 @@ def test_square_root() -> None:
     run("square_root", out, a)
     for x, z in zip(a, out, strict=True):
         if not math.isfinite(x):
-            assert z == x or math.isnan(z) and math.isnan(x)
+            assert z == x or (math.isnan(z) and math.isnan(x))
         else:
             assert abs(float(z) - math.sqrt(float(x))) <= 3 * 2**-23 * math.sqrt(float(x))
 
@@ -293,7 +293,9 @@ def test_workgroups_can_be_chosen(name: str) -> None:
     memory = Memory()
     program = programs()[name]
     ones = np.ones(16 * N, np.int32)
-    addresses = [memory.allocate(f"a{i}", ones.copy()) for i in range(len(program.metadata[".args"]))]
+    addresses = [
+        memory.allocate(f"a{i}", ones.copy()) for i in range(len(program.metadata[".args"]))
+    ]
     addresses = addresses[: 2 if name == "collatz" else 3]
     kernarg = pack_kernarg(program, addresses, (4, 1, 1), BLOCK)
     result = launch(program, kernarg, (4, 1, 1), BLOCK, memory, workgroups=[2])
