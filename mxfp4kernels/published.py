@@ -48,7 +48,7 @@ _VARIANTS = {
 }
 """The published kernels' names, behind their shape, and ours."""
 
-_CLASS_COLUMNS = {"ACC": "ACCMOV", "WAIT": "WAITCNT"} | {
+CLASS_COLUMNS = {"ACC": "ACCMOV", "WAIT": "WAITCNT"} | {
     name: name for name in CLASSES if name not in ("ACC", "WAIT", "OTHER")
 }
 """Our classes to the table's. It counts s_setprio and s_endpgm, our OTHER, as SALU."""
@@ -117,7 +117,7 @@ def _reference_row(row: Mapping[str, str]) -> ReferenceRow:
     match = re.search(r"_(bm\d+_\w+)$", row["instance"])
     if match is None or match[1] not in _VARIANTS:
         raise ValueError(f"{REFERENCE.name}: no variant of ours is {row['instance']!r}")
-    quantities = {ours: int(row[column]) for ours, column in _CLASS_COLUMNS.items()}
+    quantities = {ours: int(row[column]) for ours, column in CLASS_COLUMNS.items()}
     # As published, SALU includes s_setprio and s_endpgm.
     quantities[SALU_AND_OTHER] = quantities.pop("SALU")
     resources = ("total", "vgpr", "agpr", "sgpr", "lds_bytes", "kernarg_bytes", "waves_per_simd")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import nops, other_llvm
+from . import nops, other_llvm, tile_loop
 from .counts import KERNEL, REGIONS, CountTable, read_counts
 from .effects import (
     NON_MFMA,
@@ -39,7 +39,7 @@ from .effects import (
 from .excerpts import Excerpt, read_excerpts
 from .files import REPOSITORY, read_csv, write_text
 from .flags import ALL, FLAGS, NONE, SAFE, SAFETY_FLAGS, label, parse_flags
-from .parity import OUTSIDE, PARITY, our_quantity
+from .parity import OUTSIDE, PARITY, QUANTITIES, our_quantity
 from .published import Reference, ReferenceRow, read_reference
 from .shapes import find_variant, variants_of
 
@@ -261,6 +261,25 @@ def nops_table(data: Data) -> str:
     return markdown(("variant", "by", *nops.CAUSES), rows)
 
 
+def tile_loop_table(data: Data) -> str:
+    """One trip of the persistent loop, published and ours."""
+    ours, published = tile_loop.read_tile_loop(), tile_loop.read_published()
+    counted = (*ours.values(), *published.values())
+    names = [name for name in QUANTITIES if any(one[name] for one in counted)]
+    rows = [
+        [
+            f"{variant} {flags}",
+            *(_pair(published[variant, flags][name], ours[variant, flags][name]) for name in names),
+        ]
+        for variant, flags in published
+    ]
+    return markdown(("published / here", *names), rows)
+
+
+def _pair(published: int, ours: int) -> str:
+    return str(ours) if published == ours else f"{published} / {ours}"
+
+
 def outside_table(data: Data) -> str:
     """The counts outside their tolerance."""
     rows = [
@@ -362,6 +381,7 @@ TABLES: Mapping[str, Callable[[Data], str]] = {
     "region_changes": region_changes,
     "interactions": interactions_table,
     "nops": nops_table,
+    "tile_loop": tile_loop_table,
     "outside": outside_table,
     "parity_none": parity_table("none"),
     "parity_all": parity_table("all"),

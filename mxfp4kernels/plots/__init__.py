@@ -19,14 +19,9 @@ from ..excerpts import EXCERPTS
 from ..files import TableError
 from ..other_llvm import COUNTS as OTHER_LLVM
 from ..published import REFERENCE
+from . import hero, interaction, published, regions, resources, waterfall
 from .canvas import FIGURES, render, save
-from .hero import hero
-from .interaction import alone_or_last, quant_pair
-from .published import against_published, exp2_share
-from .regions import regions, waits_and_nops
-from .resources import resources
 from .theme import DARK, LIGHT
-from .waterfall import waterfall
 
 __all__ = ["DRAWINGS", "FIGURES", "Drawing", "draw", "main", "render"]
 
@@ -41,16 +36,16 @@ class Drawing:
 
 
 DRAWINGS: tuple[Drawing, ...] = (
-    Drawing("hero-light", lambda: hero(LIGHT), (COUNTS,)),
-    Drawing("hero-dark", lambda: hero(DARK), (COUNTS,)),
-    Drawing("waterfall", waterfall, (COUNTS,)),
-    Drawing("alone-or-last", alone_or_last, (COUNTS,)),
-    Drawing("quant-pair", quant_pair, (COUNTS, EXCERPTS)),
-    Drawing("regions", regions, (COUNTS,)),
-    Drawing("waits-and-nops", waits_and_nops, (COUNTS,)),
-    Drawing("resources", resources, (COUNTS,)),
-    Drawing("exp2-share", exp2_share, (CLAIMS, COUNTS)),
-    Drawing("against-published", against_published, (COUNTS, OTHER_LLVM, REFERENCE)),
+    Drawing("hero-light", lambda: hero.hero(LIGHT), (COUNTS,)),
+    Drawing("hero-dark", lambda: hero.hero(DARK), (COUNTS,)),
+    Drawing("waterfall", waterfall.waterfall, (COUNTS,)),
+    Drawing("alone-or-last", interaction.alone_or_last, (COUNTS,)),
+    Drawing("quant-pair", interaction.quant_pair, (COUNTS, EXCERPTS)),
+    Drawing("regions", regions.regions, (COUNTS,)),
+    Drawing("waits-and-nops", regions.waits_and_nops, (COUNTS,)),
+    Drawing("resources", resources.resources, (COUNTS,)),
+    Drawing("exp2-share", published.exp2_share, (CLAIMS, COUNTS)),
+    Drawing("against-published", published.against_published, (COUNTS, OTHER_LLVM, REFERENCE)),
 )
 """Every figure under ``figures/``."""
 

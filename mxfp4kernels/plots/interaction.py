@@ -156,9 +156,7 @@ def quant_pair() -> Figure:
             write(figure, left, 2.60, what, size=8.5, weight="bold")
             write(figure, left, 2.80, why, size=8.5, colour=LIGHT.muted)
             _code(figure, left, 3.24, excerpts[name])
-        source_line(
-            figure, f"{compiled_here(table)}; from K tile 10, ... marks instructions left out"
-        )
+        source_line(figure, f"{compiled_here(table)}; ... marks instructions left out")
     return figure
 
 
