@@ -33,8 +33,8 @@ def against_published() -> Figure:
     shown = [name for name in names if _largest(table, reference, name) > SMALL]
     rows = _rows(reference, NONE)
     height = _ROW * len(rows)
-    left, gap = 1.76, 0.10
-    width = (9.3 - left) / len(shown) - gap
+    left, gap = 1.76, 0.24
+    width = (9.3 + gap - left) / len(shown) - gap
     with styled():
         figure = sheet(9.4, 2.66 + 2 * height)
         _head(figure, table, other, reference, [name for name in names if name not in shown])
