@@ -13,6 +13,7 @@ from mxfp4kernels.emulator import (  # noqa: F401  (they fill the registry)
     compare,
     convert,
     crosslane,
+    dense,
     flow,
     lds,
     mfma,

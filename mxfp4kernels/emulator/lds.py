@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.transfers import (
     Atomic,
+    Combine,
     Convert,
     Exchange,
     LdsRead,
@@ -198,7 +200,7 @@ def _push(site: Site, opcode: str, encoding: str) -> Transfer:
 _INTEGER = {
     "add_u32": "add", "sub_u32": "sub", "inc_u32": "inc", "dec_u32": "dec",
     "min_i32": "smin", "max_i32": "smax", "min_u32": "umin", "max_u32": "umax",
-    "and_b32": "and", "or_b32": "or", "xor_b32": "xor",
+    "and_b32": "and", "or_b32": "or", "xor_b32": "xor", "rsub_u32": "rsub",
 }  # fmt: skip
 ATOMICS: dict[str, Combination] = {
     name.replace("32", width): COMBINES[how + suffix]
@@ -207,6 +209,10 @@ ATOMICS: dict[str, Combination] = {
 } | {
     "add_f32": COMBINES["add_f32"],
     "add_f64": COMBINES["add_f64"],
+    "min_f32": COMBINES["min_f32"],
+    "max_f32": COMBINES["max_f32"],
+    "min_f64": COMBINES["min_f64"],
+    "max_f64": COMBINES["max_f64"],
     "pk_add_f16": COMBINES["pk_add_f16"],
     "pk_add_bf16": COMBINES["pk_add_bf16"],
 }
@@ -242,9 +248,48 @@ def _lds_atomic(site: Site, how: Combination, returns: bool) -> Transfer:
     return Atomic("lds", addresses, rows, how.size, how.combine, result)
 
 
-@REGISTRY.add("ds_cmpst_b32", "ds_cmpst_b64", "ds_cmpst_rtn_b32", "ds_cmpst_rtn_b64")
-def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:
-    """Operands after the address: the expected value, then the new one."""
+def _equal_bits(old: Array, data: Array) -> Array:
+    """The data is the expected value, then the new one."""
+    n = len(old)
+    return np.where((old == data[:n]).all(axis=0), data[n:], old)
+
+
+def _equal_floats(dtype: type[np.floating[Any]]) -> Combine:
+    def combine(old: Array, data: Array) -> Array:
+        n = len(old)
+        a, b = (np.ascontiguousarray(words.T).view(dtype)[:, 0] for words in (old, data[:n]))
+        return np.where(a == b, data[n:], old)
+
+    return combine
+
+
+def _masked_or(old: Array, data: Array) -> Array:
+    """The data is the mask of bits to clear, then the bits to set."""
+    n = len(old)
+    return old & ~data[:n] | data[n:]
+
+
+def _wrap(old: Array, data: Array) -> Array:
+    return np.where(old >= data[:1], old - data[:1], old + data[1:])
+
+
+TWO_OPERANDS: dict[str, Combine] = {
+    "cmpst_b32": _equal_bits,
+    "cmpst_b64": _equal_bits,
+    "cmpst_f32": _equal_floats(np.float32),
+    "cmpst_f64": _equal_floats(np.float64),
+    "mskor_b32": _masked_or,
+    "mskor_b64": _masked_or,
+    "wrap_b32": _wrap,
+}
+
+
+@REGISTRY.add(
+    *(f"ds_{name}" for name in TWO_OPERANDS if name != "wrap_b32"),
+    *(f"ds_{name.replace('_', '_rtn_')}" for name in TWO_OPERANDS),
+)
+def _atomic_of_two(site: Site, opcode: str, encoding: str) -> Transfer:
+    """Operands after the address: two data values, combined as the table says."""
     returns = "_rtn_" in opcode
     first = 1 if returns else 0
     dwords = int(opcode[-2:]) // 32
@@ -252,19 +297,36 @@ def _compare_store(site: Site, opcode: str, encoding: str) -> Transfer:
     _no_gds(site)
     result = site.vector(0, dwords, write=True) if returns else None
     address = site.vector(first, 1, read=True)
-    expected = site.vector(first + 1, dwords, read=True)
-    new = site.vector(first + 2, dwords, read=True)
+    rows = [site.vector(first + 1 + i, dwords, read=True) for i in range(2)]
     offset = site.number("offset")
-
-    def combine(old: Array, operand: Array) -> Array:
-        equal = (old == operand[:dwords]).all(axis=0)
-        return np.where(equal, operand[dwords:], old)
 
     def addresses(w: Waves) -> Reach:
         return Reach(w.v[address].astype(np.int64) + offset, w.lanes)
 
-    rows = [*range(expected, expected + dwords), *range(new, new + dwords)]
-    return Atomic("lds", addresses, rows, 4 * dwords, combine, result)
+    combine = TWO_OPERANDS[opcode.removeprefix("ds_").replace("_rtn", "")]
+    data_rows = [row + d for row in rows for d in range(dwords)]
+    return Atomic("lds", addresses, data_rows, 4 * dwords, combine, result)
+
+
+@REGISTRY.add(
+    *(f"ds_wrxchg2{stride}_rtn_b{bits}" for stride in ("", "st64") for bits in (32, 64))
+)
+def _exchange_two(site: Site, opcode: str, encoding: str) -> Transfer:
+    """Swap two places with two values."""
+    size = int(opcode[-2:]) // 8
+    site.expect(4)
+    _no_gds(site)
+    result = site.vector(0, 2 * size // 4, write=True)
+    address = site.vector(1, 1, read=True)
+    rows = [site.vector(2 + i, size // 4, read=True) for i in range(2)]
+    offsets = _paired_offsets(site, size, "st64" in opcode)
+
+    def addresses(w: Waves) -> Reach:
+        return Reach(w.v[address].astype(np.int64), w.lanes)
+
+    data_rows = [row + d for row in rows for d in range(size // 4)]
+    combine = COMBINES["swap"].combine if size == 4 else COMBINES["swap_x2"].combine
+    return Atomic("lds", addresses, data_rows, size, combine, result, offsets)
 
 
 @REGISTRY.add("ds_nop")

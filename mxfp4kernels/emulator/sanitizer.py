@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mxfp4kernels.emulator.decode import Decoded, Step
-from mxfp4kernels.emulator.errors import AccessError, LaunchError
+from mxfp4kernels.emulator.errors import AccessError, EmulatorError, LaunchError
 from mxfp4kernels.emulator.findings import Difference, Hazard, Need
 from mxfp4kernels.emulator.flights import (
     COUNTER,
@@ -306,9 +306,10 @@ class SanitizingScheduler(Scheduler):
 
     def _report(self, kind: str, first: int, second: int, where: str, missing: str) -> None:
         key = (kind, first, second)
-        if key not in self.ledger.hazards:
+        seen = self.ledger.hazards
+        if key not in seen and (kind == "register" or (kind, second, first) not in seen):
             steps = self.decoded.steps
-            self.ledger.hazards[key] = Hazard(
+            seen[key] = Hazard(
                 kind, steps[first].instruction, steps[second].instruction, where, missing
             )
 
@@ -417,6 +418,8 @@ class Report:
         differences: bytes that depend on which wave runs ahead.
         needs: for every wait (by counter) and barrier, whether the program can do without it.
         orders: the orders that were run.
+        fault: the error that ended the run early, where hazards found before may explain it; the
+            needs are then those of the part that ran.
     """
 
     decoded: Decoded
@@ -424,6 +427,7 @@ class Report:
     differences: tuple[Difference, ...]
     needs: tuple[Need, ...]
     orders: tuple[Order, ...]
+    fault: EmulatorError | None = None
 
     @property
     def clean(self) -> bool:
@@ -455,7 +459,7 @@ def sanitize(
             and needs do not depend on it; differences are told against the first.
 
     The other arguments and the errors raised are those of
-    :func:`~mxfp4kernels.emulator.launch.launch`.
+    :func:`~mxfp4kernels.emulator.launch.launch`; a fault after a hazard is in the report instead.
     """
     call = prepare(program, kernarg, grid, block, memory, workgroups, dynamic_lds)
     chosen = tuple(run_orders) if run_orders is not None else orders(call.waves_per_workgroup)
@@ -463,15 +467,30 @@ def sanitize(
         raise LaunchError("run_orders must name at least one order")
     ledger = Ledger()
     with memory.journal() as journal:
-        results = []
+        results: list[dict[int, Bytes]] = []
+        fault = None
         for order in chosen:
-            _run(call, order, ledger, limit)
+            fault = _attempt(call, order, ledger, limit)
             results.append(journal.contents())
             journal.restore(journal.before)
+            if fault is not None:
+                break
         journal.restore(results[0])
-        differences = _differences(journal, results, chosen, ledger.atomics)
+        ran = chosen[: len(results)]
+        differences = _differences(journal, results, ran, ledger.atomics) if fault is None else ()
     hazards = tuple(ledger.hazards[key] for key in sorted(ledger.hazards))
-    return Report(call.decoded, hazards, differences, _needs(call.decoded, ledger), chosen)
+    return Report(call.decoded, hazards, differences, _needs(call.decoded, ledger), ran, fault)
+
+
+def _attempt(call: Launch, order: Order, ledger: Ledger, limit: int) -> EmulatorError | None:
+    """Run one order; an error is handed back if hazards found before it may explain it."""
+    try:
+        _run(call, order, ledger, limit)
+    except EmulatorError as error:
+        if not ledger.hazards:
+            raise
+        return error
+    return None
 
 
 def _run(call: Launch, order: Order, ledger: Ledger, limit: int) -> None:

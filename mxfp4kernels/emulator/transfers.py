@@ -424,7 +424,7 @@ Store = Callable[[Array, Array, int, Array], None]
 
 
 class Atomic(Transfer):
-    """A read-modify-write per lane in ascending order of wave and lane.
+    """A read-modify-write of one or two places per lane, in ascending order of wave and lane.
 
     Hardware fixes no order between lanes and waves; this is one of the orders that may happen.
     """
@@ -434,29 +434,38 @@ class Atomic(Transfer):
 
     def __init__(
         self, space: str, addresses: Addresses, data_rows: Sequence[int], size: int,
-        combine: Combine, result_row: int | None,
+        combine: Combine, result_row: int | None, offsets: Sequence[int] = (0,),
     ) -> None:  # fmt: skip
         self.addresses, self.data_rows = addresses, list(data_rows)
+        self.offsets = np.array(offsets, np.int64)[:, None, None]
         self.size, self.combine, self.result_row, self.space = size, combine, result_row, space
         self.counters = (VMCNT,) if space == "global" else (LGKMCNT,)
 
     def issue(self, w: Waves) -> Access:
         reach = self.addresses(w)
         data = w.v[self.data_rows]
-        return Access(self, reach.addresses[None], reach.mask, reach.zero, data)
+        addresses = reach.addresses[None] + self.offsets
+        return Access(self, addresses, reach.mask, reach.zero, data)
 
     def perform(self, w: Waves, access: Access) -> None:
         assert access.data is not None
+        parts = len(access.addresses)
+        data = access.data.reshape(parts, len(access.data) // parts, -1)
+        for part, addresses in enumerate(access.addresses):
+            old = self._modify(w, addresses.reshape(-1), access.mask.reshape(-1), data[part])
+            if self.result_row is not None:
+                self._give_back(w, access, old, self.result_row + part * len(old))
+
+    def _modify(self, w: Waves, addresses: Array, mask: Array, data: Array) -> Array:
+        """Change memory; returns the old values, uint32 [dwords, lanes]."""
         load, store = self._ports(w)
-        addresses, mask = access.addresses.reshape(-1), access.mask.reshape(-1)
         old = np.zeros((self.size // 4, addresses.size), np.uint32)
-        data = access.data.reshape(len(access.data), -1)
         for turn in turns(addresses, mask):
             load(addresses, turn, self.size, old)
             new = np.zeros_like(old)
             new[:, turn] = self.combine(old[:, turn], data[:, turn])
             store(addresses, turn, self.size, new)
-        self._give_back(w, access, old)
+        return old
 
     def _ports(self, w: Waves) -> tuple[Load, Store]:
         if self.space == "global":
@@ -471,12 +480,10 @@ class Atomic(Transfer):
             ),
         )
 
-    def _give_back(self, w: Waves, access: Access, old: Array) -> None:
-        if self.result_row is None:
-            return
+    def _give_back(self, w: Waves, access: Access, old: Array, row: int) -> None:
         lanes = access.mask if access.zero is None else access.mask | access.zero
         for d, word in enumerate(old):
-            np.copyto(w.v[self.result_row + d], word.reshape(access.mask.shape), where=lanes)
+            np.copyto(w.v[row + d], word.reshape(access.mask.shape), where=lanes)
 
 
 def turns(addresses: Array, mask: Array) -> list[Array]:

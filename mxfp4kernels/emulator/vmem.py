@@ -207,8 +207,12 @@ def _global_load_lds(site: Site, opcode: str, encoding: str) -> Transfer:
     return LoadToLds(_flat_addresses(site, 0, 1), _lds_base(site), size, convert)
 
 
+LDS_ONLY = ("rsub", "rsub_x2", "min_f32", "max_f32")
+"""Operations that gfx950 has in LDS but not in memory."""
+
+
 def _atomic_names(prefix: str) -> list[str]:
-    return [f"{prefix}_atomic_{name}" for name in COMBINES]
+    return [f"{prefix}_atomic_{name}" for name in COMBINES if name not in LDS_ONLY]
 
 
 @REGISTRY.add(*_atomic_names("buffer"))

@@ -234,15 +234,34 @@ def test_packed_atomics(kind: str, start: int, expected: int) -> None:
 
 
 def test_more_atomics() -> None:
-    result = execute("ds_mskor_b32 v0, v1, v2", {0: 0, 1: 0xFF00, 2: 0x1234}, lds=b"\xff" * 4)
-    assert int.from_bytes(result.lds, "little") == 0xFFFF12FF | 0x1234
-    # wrap: old - data if old >= data else old + data2
+    result = execute("ds_mskor_b32 v0, v1, v2", {0: 0, 1: 0xFF00, 2: 0x1200}, lds=b"\xee" * 4)
+    assert int.from_bytes(result.lds, "little") == 0xEEEE12EE
+    v = {0: 0, 2: 0xFF00, 3: 0, 4: 0x1200, 5: 0}
+    result = execute("ds_mskor_rtn_b64 v[6:7], v0, v[2:3], v[4:5]", v, lds=b"\xee" * 8)
+    assert int.from_bytes(result.lds, "little") == 0xEEEEEEEEEEEE12EE
+    assert result.v64(6)[0] == 0xEEEEEEEEEEEEEEEE
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_float_compare_and_store(bits: int) -> None:
+    """Zeros of either sign are equal, a NaN equals nothing."""
+    form, size = (F32, 4) if bits == 32 else (F64, 8)
+    for old, expected, stored in ((0, form.sign, True), (form.nan, form.nan, False)):
+        words = [expected & 0xFFFFFFFF, expected >> 32, 9, 0]
+        if bits == 32:
+            v: dict[int, object] = {0: 0, 4: words[0], 6: 9}
+            text = "ds_cmpst_f32 v0, v4, v6"
+        else:
+            v = {0: 0} | {4 + i: x for i, x in enumerate(words)}
+            text = "ds_cmpst_f64 v0, v[4:5], v[6:7]"
+        after = execute(text, v, lds=old.to_bytes(size, "little")).lds
+        assert int.from_bytes(after, "little") == (9 if stored else old)
     text = "ds_wrap_rtn_b32 v3, v0, v1, v2"
-    v = {0: [4 * n for n in LANES], 1: 10, 2: 100}
     content = b"".join(n.to_bytes(4, "little") for n in LANES)
-    result = execute(text, v, lds=content)
+    result = execute(text, {0: [4 * n for n in LANES], 1: 10, 2: 100}, lds=content)
     assert result.v(3) == list(LANES)
-    assert np.frombuffer(result.lds, "<u4").tolist() == [n - 10 if n >= 10 else n + 100 for n in LANES]
+    wrapped = [n - 10 if n >= 10 else n + 100 for n in LANES]
+    assert np.frombuffer(result.lds, "<u4").tolist() == wrapped
 
 
 @pytest.mark.parametrize(("strided", "unit"), [("", 1), ("st64", 64)])
@@ -260,42 +279,6 @@ def test_exchange_of_two(strided: str, unit: int, bits: int) -> None:
     for part, offset in enumerate((0, 64 * unit)):
         assert got[part] == [word(size * (n + offset), size) for n in LANES]
         assert after[offset : offset + 64].tolist() == [8 + part] * 64
-
-
-def test_append_and_consume() -> None:
-    """One addition of the number of active lanes per wave; every lane gets the old value."""
-    content = (100).to_bytes(4, "little") * 2
-    result = execute("ds_append v0 offset:4", {0: 0}, {124: 0}, lds=content, exec_=0b1011)
-    assert result.v(0)[:4] == [100, 100, 0, 100]
-    assert np.frombuffer(result.lds, "<u4").tolist() == [100, 103]
-    result = execute("ds_consume v0", {0: 0}, {124: 4}, lds=content, exec_=0b11)
-    assert np.frombuffer(result.lds, "<u4").tolist() == [100, 98]
-
-
-# ---- transposing reads
-
-
-@pytest.mark.parametrize(("name", "bits", "registers"), [
-    ("b64_tr_b16", 16, 2), ("b64_tr_b8", 8, 2), ("b64_tr_b4", 4, 2),
-])  # fmt: skip
-def test_transposing_read(name: str, bits: int, registers: int) -> None:
-    """Within 16 lanes, lane i reads row i of a block and gets column i of it.
-
-    Each lane addresses 64 bits; 16 lanes together hold a block of 16 rows of 64 / bits elements,
-    read as 64 / bits rows of 16 elements; lane i receives element i of each of these rows.
-    """
-    text = f"ds_read_{name} v[2:3], v0"
-    result = execute(text, {0: [8 * n for n in LANES]}, lds=DATA[:512])
-    per_lane = 64 // bits
-    for lane in LANES:
-        block = DATA[128 * (lane // 16) :][:128]
-        stream = int.from_bytes(block, "little")
-        expected = 0
-        for row in range(per_lane):
-            element = stream >> bits * (16 * row + lane % 16) & (1 << bits) - 1
-            expected |= element << bits * row
-        assert result.v64(2)[lane] == expected
-    assert registers == 2
 
 
 # ---- faults
