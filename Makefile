@@ -44,6 +44,10 @@ $(INSTALLED): pyproject.toml
 
 ablation: $(INSTALLED)
 	$(BIN)/mxfp4kernels ablate
+	$(BIN)/python -m mxfp4kernels.excerpts
+	$(BIN)/python -m mxfp4kernels.nops
+	$(BIN)/python -m mxfp4kernels.tile_loop
+	$(BIN)/python -m mxfp4kernels.quoted
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

@@ -11,7 +11,7 @@ from mxfp4kernels import claims, parity, published
 from mxfp4kernels.claims import STATIC_CLAIMS, check_claims, step
 from mxfp4kernels.counts import KERNEL, CountTable, MissingCounts
 from mxfp4kernels.files import TableError, read_csv, write_csv
-from mxfp4kernels.flags import ALL, FLAGS, NAMES, NONE, acting, cumulative
+from mxfp4kernels.flags import ALL, FLAGS, NAMES, NONE, SAFETY_FLAGS, acting, cumulative
 from mxfp4kernels.published import SALU_AND_OTHER, read_figures, read_reference
 from mxfp4kernels.shapes import VARIANTS, find_variant
 
@@ -161,6 +161,7 @@ class TestClaims:
         for module in ("flags", "claims"):
             monkeypatch.setattr(f"mxfp4kernels.{module}.FLAGS", tuple(renamed))
             monkeypatch.setattr(f"mxfp4kernels.{module}.NAMES", names)
+        monkeypatch.setattr("mxfp4kernels.flags.REGISTRY", (*renamed, *SAFETY_FLAGS))
         monkeypatch.setattr(
             "mxfp4kernels.published.SETS",
             {name: frozenset(names) if flags else NONE for name, flags in published.SETS.items()},
