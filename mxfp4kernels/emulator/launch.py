@@ -20,6 +20,7 @@ from mxfp4kernels.emulator.waves import (
     REGISTER_POISON,
     SGPR_ROWS,
     Mode,
+    Scratch,
     Waves,
 )
 from mxfp4kernels.isa.program import Program
@@ -185,6 +186,16 @@ def prepare(
     return call
 
 
+SCRATCH = "scratch"
+
+
+def _scratch(call: Launch) -> Scratch:
+    """The private memory that :func:`for_each_batch` made."""
+    size = call.directive("amdhsa_private_segment_fixed_size")
+    found = [buffer for buffer in call.memory.buffers if buffer.name == SCRATCH]
+    return Scratch(found[-1].address, size) if size else Scratch()
+
+
 def for_each_batch(call: Launch, run: Callable[[Sequence[int], int], None]) -> None:
     """Call ``run(workgroups, kernarg address)`` for batches that fit in memory."""
     address = call.memory.allocate(
@@ -192,11 +203,16 @@ def for_each_batch(call: Launch, run: Callable[[Sequence[int], int], None]) -> N
     )
     registers = call.waves_per_workgroup * 4 * (call.decoded.layout.rows * LANES + SGPR_ROWS)
     size = max(1, min(MAX_BATCH, STATE_LIMIT // (registers + call.lds_bytes + 1)))
+    lanes = size * call.waves_per_workgroup * LANES
+    private = call.directive("amdhsa_private_segment_fixed_size") * lanes
+    scratch = call.memory.allocate(SCRATCH, private) if private else None
     try:
         for start in range(0, len(call.workgroups), size):
             run(call.workgroups[start : start + size], address)
     finally:
         call.memory.free(address)
+        if scratch is not None:
+            call.memory.free(scratch)
 
 
 def initial_waves(call: Launch, workgroups: Sequence[int], kernarg_address: int) -> Waves:
@@ -224,7 +240,8 @@ def initial_waves(call: Launch, workgroups: Sequence[int], kernarg_address: int)
         bool(call.directive("amdhsa_dx10_clamp", 1)),
     )
     scc = np.zeros((count, 1), np.bool_)
-    waves = Waves(ids, slots, v, s, scc, np.ascontiguousarray(lds_bytes), call.memory, 0, mode)
+    lds_bytes = np.ascontiguousarray(lds_bytes)
+    waves = Waves(ids, slots, v, s, scc, lds_bytes, call.memory, 0, mode, _scratch(call))
     waves.set_mask(EXEC, active)
     waves.exec_changed()
     return waves

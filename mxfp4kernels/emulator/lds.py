@@ -308,9 +308,7 @@ def _atomic_of_two(site: Site, opcode: str, encoding: str) -> Transfer:
     return Atomic("lds", addresses, data_rows, 4 * dwords, combine, result)
 
 
-@REGISTRY.add(
-    *(f"ds_wrxchg2{stride}_rtn_b{bits}" for stride in ("", "st64") for bits in (32, 64))
-)
+@REGISTRY.add(*(f"ds_wrxchg2{stride}_rtn_b{bits}" for stride in ("", "st64") for bits in (32, 64)))
 def _exchange_two(site: Site, opcode: str, encoding: str) -> Transfer:
     """Swap two places with two values."""
     size = int(opcode[-2:]) // 8

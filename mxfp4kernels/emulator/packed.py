@@ -185,16 +185,13 @@ def _computer(site: Site, op: PackedOp) -> Callable[[Waves, list[Array]], Array]
 
 # ---- mixed precision
 
-MIXES = ("v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16",
-         "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")  # fmt: skip
+MIXES = ("v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
 
 
 @REGISTRY.add(*MIXES)
 def _mixed(site: Site, opcode: str, encoding: str) -> Execute:
     """f32 ``a * b + c`` of f32 (op_sel_hi 0) or f16 (1, op_sel picks the half) sources."""
     site.expect(4)
-    if "mad" in opcode:
-        raise site.fail("gfx950 has the fused form only")
     halves, is_half = site.bits("op_sel", 3, 0), site.bits("op_sel_hi", 3, 0)
     negate, absolute = site.bits("neg_lo", 3, 0), site.bits("neg_hi", 3, 0)
     readers = [

@@ -287,13 +287,6 @@ def _saturate_bytes(a: Array) -> Array:
 
 # ---- floats
 
-ONE = {"f16": np.float16(1), "f32": np.float32(1), "f64": np.float64(1)}
-
-
-def _fmac(a: Array, b: Array, c: Array) -> Array:
-    return fma(a, b, c)
-
-
 for _k in ("f16", "f32", "f64"):
     _one, _pair, _three = f"{_k} = {_k}", f"{_k} = {_k} {_k}", f"{_k} = {_k} {_k} {_k}"
     _op(f"v_add_{_k}", _pair, np.add)
@@ -311,10 +304,10 @@ for _k in ("f16", "f32"):
     _pair, _three = f"{_k} = {_k} {_k}", f"{_k} = {_k} {_k} {_k}"
     _op(f"v_sub_{_k}", _pair, np.subtract)
     _reversed(f"v_subrev_{_k}", _pair, np.subtract)
-    _op(f"v_fmac_{_k}", _three, fma, accumulate=True)
     _op(f"v_max3_{_k}", _three, floats.maximum3, op_sel=_k == "f16")
     _op(f"v_min3_{_k}", _three, floats.minimum3, op_sel=_k == "f16")
     _op(f"v_med3_{_k}", _three, floats.median3, op_sel=_k == "f16")
+_op("v_fmac_f32", "f32 = f32 f32 f32", fma, accumulate=True)
 _op("v_fmac_f64", "f64 = f64 f64 f64", fma, accumulate=True)
 _op("v_fmamk_f32", "f32 = f32 f32 f32", fma)
 _op("v_fmaak_f32", "f32 = f32 f32 f32", fma)
@@ -363,6 +356,7 @@ _op("v_cvt_f16_u16", "f16 = u16", lambda x: x.astype(np.float16))
 _op("v_cvt_f16_i16", "f16 = i16", lambda x: x.astype(np.float16))
 _op("v_cvt_f16_f32", "f16 = f32", lambda x: x.astype(np.float16))
 _op("v_cvt_f32_f16", "f32 = f16", lambda x: x.astype(np.float32))
+_op("v_cvt_f32_bf16", "f32 = b16", floats.from_bf16)
 _op("v_cvt_f32_f64", "f32 = f64", lambda x: x.astype(np.float32))
 _op("v_cvt_f64_f32", "f64 = f32", lambda x: x.astype(np.float64))
 for _n in range(4):

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mxfp4kernels.emulator import access
 from mxfp4kernels.emulator.atomics import COMBINES, Combination
+from mxfp4kernels.emulator.errors import AccessError
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.smem import ADDRESS_BITS, ignore_cache_hints
@@ -44,6 +46,8 @@ LOADS: dict[str, tuple[int, Convert]] = {
     "short_d16_hi": (2, into_high(keep)),
 }
 """Bytes per lane and how they fill the register."""
+LDS_LOADS = ("dword", "dwordx3", "dwordx4", "ubyte", "sbyte", "ushort", "sshort")
+"""The loads that can go to LDS."""
 STORES = {
     "dword": (4, 0),
     "dwordx2": (8, 0),
@@ -155,6 +159,8 @@ def _buffer_load(site: Site, opcode: str, encoding: str) -> Transfer:
     ignore_cache_hints(site)
     if site.flag("lds"):
         site.expect(3)
+        if opcode.removeprefix("buffer_load_") not in LDS_LOADS:
+            raise site.fail("this load cannot go to LDS")
         return LoadToLds(_buffer_addresses(site, 0, size), _lds_base(site), size, convert)
     site.expect(4)
     row = site.vector(0, max(1, size // 4), write=True)
@@ -198,7 +204,62 @@ def _counted(transfer: Transfer, space: str) -> Transfer:
     return transfer
 
 
-@REGISTRY.add(*(f"global_load_lds_{kind}" for kind in LOADS if "d16" not in kind))
+def _scratch_addresses(site: Site, vaddr: int, saddr: int, size: int) -> Addresses:
+    """Addresses in the wave's private memory; each lane has its own.
+
+    Raises:
+        AccessError: a lane leaves its private segment.
+    """
+    immediate = site.number("offset")
+    lane_offset = _optional(site, vaddr, vector=True)
+    base = _optional(site, saddr, vector=False)
+
+    def addresses(w: Waves) -> Reach:
+        offset = np.broadcast_to(lane_offset(w) + base(w) + immediate, (w.count, LANES))
+        bad = access.outside(offset.reshape(-1), w.lanes.reshape(-1), w.scratch.size, size)
+        if bad >= 0:
+            raise AccessError(
+                bad,
+                f"scratch access of {size} bytes at {int(offset.reshape(-1)[bad])} leaves the "
+                f"lane's {w.scratch.size} bytes",
+            )
+        lane = w.ids[:, None] * LANES + np.arange(LANES)
+        return Reach(w.scratch.address + lane * w.scratch.size + offset, w.lanes)
+
+    return addresses
+
+
+def _optional(site: Site, index: int, *, vector: bool) -> Callable[[Waves], Array]:
+    """A 32-bit offset from a register, or 0 for ``off``."""
+    if site.operands[index].text == "off":
+        zero = np.zeros((1, 1), np.int64)
+        return lambda w: zero
+    if vector:
+        row = site.vector(index, 1, read=True)
+        return lambda w: w.v[row].astype(np.int64)
+    read = site.read(site.operands[index], "u32")
+    return lambda w: read(w).astype(np.int64)
+
+
+@REGISTRY.add(*(f"scratch_load_{kind}" for kind in LOADS))
+def _scratch_load(site: Site, opcode: str, encoding: str) -> Transfer:
+    size, convert = LOADS[opcode.removeprefix("scratch_load_")]
+    ignore_cache_hints(site)
+    site.expect(3)
+    row = site.vector(0, max(1, size // 4), write=True)
+    return GlobalLoad(_scratch_addresses(site, 1, 2, size), row, size, convert)
+
+
+@REGISTRY.add(*(f"scratch_store_{kind}" for kind in STORES))
+def _scratch_store(site: Site, opcode: str, encoding: str) -> Transfer:
+    size, shift = STORES[opcode.removeprefix("scratch_store_")]
+    ignore_cache_hints(site)
+    site.expect(3)
+    row = site.vector(1, max(1, size // 4), read=True)
+    return GlobalStore(_scratch_addresses(site, 0, 2, size), row, size, shift)
+
+
+@REGISTRY.add(*(f"global_load_lds_{kind}" for kind in LDS_LOADS))
 def _global_load_lds(site: Site, opcode: str, encoding: str) -> Transfer:
     """The instruction offset is added to both the global and the LDS address."""
     size, convert = LOADS[opcode.removeprefix("global_load_lds_")]
@@ -245,7 +306,7 @@ def _atomic(addresses: Addresses, row: int, how: Combination, result: int | None
     return Atomic("global", addresses, rows, how.size, how.combine, result)
 
 
-@REGISTRY.add("buffer_wbl2", "buffer_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol")
+@REGISTRY.add("buffer_wbl2", "buffer_inv")
 def _cache(site: Site, opcode: str, encoding: str) -> Execute:
     ignore_cache_hints(site)
     return lambda w: None

@@ -62,6 +62,14 @@ class Mode:
     dx10_clamp: bool = True
 
 
+@dataclass(frozen=True)
+class Scratch:
+    """Private memory: ``size`` bytes per lane, lane after lane from ``address`` on."""
+
+    address: int = 0
+    size: int = 0
+
+
 class Waves:
     """Registers and program counter of a batch of waves.
 
@@ -77,6 +85,7 @@ class Waves:
         memory: global memory, shared likewise.
         flights: memory instructions in flight; only the sanitizer has any.
         mode: the floating-point mode; one for the whole batch.
+        scratch: where private memory lies.
     """
 
     def __init__(
@@ -90,8 +99,10 @@ class Waves:
         memory: Memory,
         pc: int = 0,
         mode: Mode = Mode(),
+        scratch: Scratch = Scratch(),
     ) -> None:
         self.ids, self.slots, self.pc, self.mode = ids, slots, pc, mode
+        self.scratch = scratch
         self.v, self.vf, self.vi = v, v.view(np.float32), v.view(np.int32)
         self.s, self.sf, self.si = s, s.view(np.float32), s.view(np.int32)
         self.scc = scc
@@ -143,6 +154,7 @@ class Waves:
             self.memory,
             self.pc,
             self.mode,
+            self.scratch,
         )
         part.flights = None if self.flights is None else self.flights.take(chosen)
         return part
@@ -164,6 +176,7 @@ def join(batches: Sequence[Waves]) -> Waves:
         batches[0].memory,
         batches[0].pc,
         batches[0].mode,
+        batches[0].scratch,
     )
     flights = [b.flights for b in batches if b.flights is not None]
     if flights:

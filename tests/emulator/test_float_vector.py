@@ -111,12 +111,10 @@ def test_fma(kind: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("kind", ["f16", "f32"])
-def test_fmac_accumulates_in_its_destination(kind: str) -> None:
-    form = FORMATS[kind]
-    one, two, three = (form.bits_of(x) for x in (1, 2, 3))
-    got = execute(f"v_fmac_{kind}_e32 v2, v0, v1", {0: two, 1: three, 2: one}).v(2)
-    assert got == [form.bits_of(7)] * 64
+def test_fmac_accumulates_in_its_destination() -> None:
+    one, two, three = (F32.bits_of(x) for x in (1, 2, 3))
+    got = execute("v_fmac_f32_e32 v2, v0, v1", {0: two, 1: three, 2: one}).v(2)
+    assert got == [F32.bits_of(7)] * 64
 
 
 def test_fmac_f64() -> None:
@@ -457,6 +455,10 @@ BETWEEN = {
     "v_cvt_f32_f64": (F64, F32),
     "v_cvt_f64_f32": (F32, F64),
 }
+
+
+def test_bf16_to_f32() -> None:
+    assert execute("v_cvt_f32_bf16_e32 v1, v0", {0: 0x1234C0A0}).v(1) == [0xC0A00000] * 64
 
 
 def converted(source: Format, target: Format, bits: int) -> int:

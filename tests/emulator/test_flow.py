@@ -40,9 +40,7 @@ def run(text: str, size: int, *, grid: int = 1, block: int = 64, **options: obje
     memory, out = Memory(), np.zeros(size, np.uint32)
     address = memory.allocate("out", out)
     program = kernel(text, amdhsa_group_segment_fixed_size=lds)  # type: ignore[arg-type]
-    launch(
-        program, address.to_bytes(8, "little"), (grid, 1, 1), (block, 1, 1), memory, **options
-    )  # type: ignore[arg-type]
+    launch(program, address.to_bytes(8, "little"), (grid, 1, 1), (block, 1, 1), memory, **options)  # type: ignore[arg-type]
     return out
 
 
@@ -278,7 +276,9 @@ def test_kernarg_preload() -> None:
     memory, out = Memory(), np.zeros(3, np.uint32)
     address = memory.allocate("out", out)
     kernarg = address.to_bytes(8, "little") + b"\x0b\0\0\0\x0c\0\0\0"
-    launch(assemble(text, **(KERNEL | preload)), kernarg, (3, 1, 1), (1, 1, 1), memory, workgroups=[2])
+    launch(
+        assemble(text, **(KERNEL | preload)), kernarg, (3, 1, 1), (1, 1, 1), memory, workgroups=[2]
+    )
     assert out.tolist() == [11, 12, 2]
 
 
@@ -324,6 +324,32 @@ def test_dynamic_lds_adds_to_the_static_size() -> None:
         run(text, 1, lds=128)
 
 
+def test_scratch_is_private_to_each_lane() -> None:
+    text = """
+        v_add_u32_e32 v2, 1000, v0
+        v_mov_b32_e32 v3, 8
+        scratch_store_dword off, v0, off offset:4
+        scratch_store_dwordx2 v3, v[2:3], off
+        s_mov_b32 s8, 4
+        scratch_load_dwordx2 v[4:5], off, s8
+        scratch_load_ushort v6, v3, s8 offset:-4
+        v_lshlrev_b32_e32 v1, 2, v0
+        global_store_dword v1, v4, s[4:5]
+        global_store_dword v1, v5, s[4:5] offset:512
+        global_store_dword v1, v6, s[4:5] offset:1024
+    """
+    memory, out = Memory(), np.zeros((3, 128), np.uint32)
+    address = memory.allocate("out", out)
+    program = kernel(text, amdhsa_private_segment_fixed_size=16)
+    launch(program, address.to_bytes(8, "little"), (1, 1, 1), (128, 1, 1), memory)
+    assert out[0].tolist() == list(range(128))
+    assert out[1].tolist() == out[2].tolist() == [1000 + t for t in range(128)]
+    assert [buffer.name for buffer in memory.buffers] == ["out"]
+    program = kernel(text, amdhsa_private_segment_fixed_size=12)
+    with pytest.raises(MemoryFault, match="scratch access of 8 bytes at 8 leaves the lane's 12"):
+        launch(program, address.to_bytes(8, "little"), (1, 1, 1), (128, 1, 1), memory)
+
+
 def test_batches_give_the_same_result_as_one_launch() -> None:
     """More workgroups than one batch holds."""
     text = """
@@ -357,7 +383,7 @@ def test_refused_launches(options: dict[str, object], pattern: str) -> None:
 
 
 def test_pack_kernarg_needs_metadata() -> None:
-    with pytest.raises(LaunchError, match="no .args in its metadata"):
+    with pytest.raises(LaunchError, match=r"no .args in its metadata"):
         pack_kernarg(kernel("s_nop 0"), [], (1, 1, 1), (64, 1, 1))
 
 
@@ -366,9 +392,7 @@ def metadata_program(*arguments: tuple[int, int, str]) -> Program:
     args = [{".offset": o, ".size": n, ".value_kind": kind} for o, n, kind in arguments]
     size = max(o + n for o, n, _ in arguments)
     metadata = {".args": args, ".kernarg_segment_size": size}
-    return Program(
-        program.name, program.target, program.instructions, program.labels, {}, metadata
-    )
+    return Program(program.name, program.target, program.instructions, program.labels, {}, metadata)
 
 
 def test_pack_kernarg() -> None:

@@ -19,7 +19,11 @@ LANES = range(64)
 
 def e2m3(code: int) -> Fraction:
     mantissa, exponent = code & 7, code >> 3 & 3
-    size = Fraction(mantissa, 8) if exponent == 0 else (1 + Fraction(mantissa, 8)) * 2 ** (exponent - 1)
+    size = (
+        Fraction(mantissa, 8)
+        if exponent == 0
+        else (1 + Fraction(mantissa, 8)) * 2 ** (exponent - 1)
+    )
     return -size if code >> 5 else size
 
 
@@ -186,7 +190,7 @@ ONES = 0x22222222
 
 
 def product_of_ones(text: str, scale: int = 127, c: int = 0) -> list[int]:
-    v: dict[int, object] = {i: ONES for i in range(8)}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES)
     v |= {8: scale, 9: 127} | {12 + i: c for i in range(4)}
     return execute(text, v).v(12)
 
@@ -197,7 +201,9 @@ INSTRUCTION = (
 )
 
 
-@pytest.mark.parametrize(("c", "value"), [("0", 128), ("1.0", 129), ("v[12:15]", 130), ("-4.0", 124)])
+@pytest.mark.parametrize(
+    ("c", "value"), [("0", 128), ("1.0", 129), ("v[12:15]", 130), ("-4.0", 124)]
+)
 def test_third_source_may_be_a_constant(c: str, value: int) -> None:
     got = product_of_ones(INSTRUCTION.format(c=c), c=F32.bits_of(2))
     assert got == [F32.bits_of(value)] * 64
@@ -208,25 +214,28 @@ def test_scale_of_255_is_nan() -> None:
 
 
 def test_smallest_and_largest_scale() -> None:
-    assert product_of_ones(INSTRUCTION.format(c="0"), scale=0) == [F32.bits_of(Fraction(2) ** -120)] * 64
+    assert (
+        product_of_ones(INSTRUCTION.format(c="0"), scale=0)
+        == [F32.bits_of(Fraction(2) ** -120)] * 64
+    )
     assert product_of_ones(INSTRUCTION.format(c="0"), scale=254) == [F32.infinity] * 64
 
 
 def test_missing_op_sel_hi_means_byte_2() -> None:
     """An absent op_sel is zeros, an absent op_sel_hi ones."""
     text = INSTRUCTION.format(c="0").replace(" op_sel_hi:[0,0,0]", "")
-    v: dict[int, object] = {i: ONES for i in range(8)} | {8: 0x00800000, 9: 0x007F0000}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 0x00800000, 9: 0x007F0000}
     assert execute(text, v).v(12) == [F32.bits_of(256)] * 64
 
 
 def test_scale_may_be_a_scalar_or_constant() -> None:
     text = INSTRUCTION.format(c="0").replace("v8, v9", "s8, v9")
-    v: dict[int, object] = {i: ONES for i in range(8)} | {9: 127}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {9: 127}
     assert execute(text, v, {8: 129}).v(12) == [F32.bits_of(512)] * 64
 
 
 def test_exec_is_ignored() -> None:
-    v: dict[int, object] = {i: ONES for i in range(8)} | {8: 127, 9: 127}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 127, 9: 127}
     assert execute(INSTRUCTION.format(c="0"), v, exec_=0).v(12) == [F32.bits_of(128)] * 64
 
 
@@ -235,7 +244,7 @@ def test_result_may_overlap_its_sources() -> None:
         "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[0:3], v[4:7], 0, v8, v9 "
         "op_sel_hi:[0,0,0] cbsz:4 blgp:4"
     )
-    v: dict[int, object] = {i: ONES for i in range(8)} | {8: 127, 9: 127}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 127, 9: 127}
     result = execute(text, v)
     assert [result.v(i) for i in range(4)] == [[F32.bits_of(128)] * 64] * 4
 
@@ -255,7 +264,7 @@ def test_refused_forms(text: str, pattern: str) -> None:
 
 
 def test_untouched_registers() -> None:
-    v: dict[int, object] = {i: ONES for i in range(8)} | {8: 127, 9: 127}
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 127, 9: 127}
     text = INSTRUCTION.format(c="0") + "\nv_mov_b32_e32 v16, v10"
     assert execute(text, v).v(16) == [OLD] * 64
 

@@ -1,4 +1,4 @@
-"""The sanitizer on small programs: every kind of hazard, and the waits that a program can do without."""
+"""The sanitizer on small programs: every kind of hazard, and what a program can do without."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ TWO_LOADS = "global_load_dword v2, v1, s[4:5]\nglobal_load_dword v3, v1, s[4:5] 
 
 
 @pytest.mark.parametrize(
-    ("count", "used", "clean"), [(1, "v2", True), (1, "v3", False), (0, "v3", True), (2, "v2", False)]
+    ("count", "used", "clean"),
+    [(1, "v2", True), (1, "v3", False), (0, "v3", True), (2, "v2", False)],
 )
 def test_loads_return_in_order(count: int, used: str, clean: bool) -> None:
     run = Run(TWO_LOADS + f"s_waitcnt vmcnt({count})\nv_mov_b32_e32 v4, {used}")
@@ -429,8 +430,8 @@ def test_waits_that_no_wave_reached_are_told_apart() -> None:
 # ---- mutants
 
 PIPELINE = """
-        ; Two slots of 512 bytes in LDS, filled two tiles ahead by loads to LDS; every wave reads the
-        ; bytes that the other one loaded.
+        ; Two slots of 512 bytes in LDS, filled two tiles ahead by loads to LDS; every wave reads
+        ; the bytes that the other one loaded.
         s_mov_b32 s12, 0                        ; tile
         s_lshl_b32 s13, s3, 8
         s_mov_b32 m0, s13
