@@ -19,6 +19,9 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from . import ablation, claims, counts, files, flags, isa, parity, published, shapes
+from .bench import command as bench
+from .bench.device import NoDevice
+from .bench.worker import RoundFailed
 from .cache import LOCATION_VARIABLE, Cache, CacheError
 from .compiler import (
     ARCHITECTURES,
@@ -35,7 +38,7 @@ EXIT_CODES: Mapping[int, str] = {
     OK: "done",
     FAILED: "a check failed: a claim's verdict, a tolerance, a compilation",
     USAGE: "wrong usage or input: an unknown name, a shape no kernel runs, unreadable assembly",
-    MISSING: "something optional is not installed: FlyDSL, torch, a linker",
+    MISSING: "something optional is not there: FlyDSL, torch, a linker, a gfx950 device",
     STORAGE: "a file, the cache or the output could not be read or written",
     INTERRUPTED: "interrupted; what was finished is in the cache",
 }
@@ -53,6 +56,7 @@ start here:
   mxfp4kernels isa gemm1/bm128 --flags none           counts per region, registers, occupancy
   mxfp4kernels diff gemm1/bm128 none all              what the seven changes do to the assembly
   mxfp4kernels ablate                                 every flag setting, to data/isa/
+  mxfp4kernels bench --plan                           what a gfx950 device would be asked to time
 
 """
 
@@ -317,13 +321,15 @@ def ablate_verb(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def _progress(
+    what: str, quiet: bool, unit: str = "kernel"
+) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on stderr; one line every few seconds where stderr is no terminal."""
     if quiet:
         yield None
         return
     seconds = 0.1 if sys.stderr.isatty() else 5.0
-    with tqdm(desc=what, unit="kernel", mininterval=seconds, file=sys.stderr) as bar:
+    with tqdm(desc=what, unit=unit, mininterval=seconds, file=sys.stderr) as bar:
 
         def report(done: int, total: int) -> None:
             bar.total = total
@@ -350,6 +356,22 @@ def claims_verb(arguments: argparse.Namespace) -> int:
 
 _TACIT = (claims.NOT_APPLICABLE, parity.NOT_HELD)
 """Verdicts of rows that say nothing by themselves."""
+
+
+def bench_verb(arguments: argparse.Namespace) -> int:
+    """Measure device time on a gfx950 device, or say with --plan what would be measured."""
+    plan = bench.plan_of(arguments)
+    if arguments.plan:
+        _emit(plan.describe(), arguments.json)
+        if not arguments.json:
+            print(f"\n{bench.summary(plan)}")
+        return OK
+    ready = bench.ready(plan, arguments)
+    with _progress("measuring", arguments.quiet, unit="round") as progress:
+        table = bench.run(ready, arguments.run_name, progress)
+    if not arguments.quiet:
+        print(f"wrote {table} and, beside it, the journal with every replay")
+    return OK
 
 
 def _describe(kernel: CompiledKernel) -> dict[str, object]:
@@ -406,6 +428,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_diff(verb("diff", diff_verb))
     _add_ablate(verb("ablate", ablate_verb))
     _add_claims(verb("claims", claims_verb))
+    _add_bench(verb("bench", bench_verb))
     return parser
 
 
@@ -450,6 +473,17 @@ def _add_claims(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="exit with 1 if a claim or a tolerance fails"
     )
+    _add_json(parser)
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    _add_compiler(parser)
+    bench.add_options(parser, _checked, _variant)
+    parser.add_argument("--plan", action="store_true", help="print the cases and measure nothing")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="directory (default: data/measured/DEVICE)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
     _add_json(parser)
 
 
@@ -502,11 +536,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STORAGE
     except KeyboardInterrupt:
         return _complain(INTERRUPTED, "interrupted; what was finished is kept, run again to go on")
-    except CompileError as error:
+    except (CompileError, RoundFailed) as error:
         if arguments.verbose:
             print(error.details, file=sys.stderr)
         return _complain(FAILED, f"{error}; mxfp4kernels --verbose {arguments.verb} shows more")
-    except MissingComponent as error:
+    except (MissingComponent, NoDevice) as error:
         return _complain(MISSING, str(error))
     except (ValueError, counts.MissingCounts) as error:
         if arguments.verbose:

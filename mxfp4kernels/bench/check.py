@@ -19,7 +19,7 @@ from ..numerics import Verification, sampled_workgroups
 from ..problem import Argument, Problem, Tile
 from .rounds import Check
 
-EXTRA_ROW_BLOCKS = 8
+EXTRA_ROW_BLOCKS = 24
 """Random blocks of rows whose first and last tile are compared, besides the telling ones."""
 COLUMN_BLOCKS = 3
 """Blocks of columns compared where tiles add up: a sum needs all tiles of its columns."""

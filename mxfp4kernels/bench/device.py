@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -100,3 +100,6 @@ class Device(Protocol):
 
     def other_processes(self) -> int | None:
         """Processes on the device besides this one; ``None`` if nobody says."""
+
+    def unreadable(self) -> Mapping[str, str]:
+        """Which of sensors and processes cannot be read, and why."""

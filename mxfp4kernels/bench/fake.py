@@ -145,6 +145,13 @@ class FakeDevice:
             return None
         return int(_within(self.now, self.conditions.neighbour))
 
+    def unreadable(self) -> dict[str, str]:
+        """What the conditions say."""
+        absent = {} if self.conditions.sensors else {"clock_mhz": "simulated absence"}
+        if not self.conditions.lists_processes:
+            absent["other_processes"] = "simulated absence"
+        return absent
+
     def _disturbed(self, seconds: float) -> float:
         at = self.conditions
         factor = (

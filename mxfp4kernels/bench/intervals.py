@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import bootstrap
 
-RESAMPLES = 4999
+RESAMPLES = 1999
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ class CaseRun:
         """What the journal keeps of the checks."""
         return {
             "facts": dict(self._workload.facts),
+            "unreadable": dict(self._device.unreadable()),
             "checks": {label: check.as_json() for label, check in self.checks.items()},
             "provenance": {
                 setting.label: dict(self._workload.provenance(setting))
@@ -151,8 +152,11 @@ class CaseRun:
         }
 
     def check_after(self) -> Check:
-        """The baseline once more: whether inputs and buffers survived the rounds."""
-        return self._workload.check(self.case.baseline)
+        """A timed setting once more: whether inputs and buffers survived the rounds."""
+        label = next(iter(self.graphs), None)
+        if label is None:
+            return Check(False, report="no setting passed")
+        return self._workload.check(self.case.setting_of(label))
 
 
 def _record(launches: int, replays: list[Replay]) -> dict[str, Any]:

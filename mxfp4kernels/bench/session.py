@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..files import write_csv
-from .cases import Case, digest
+from .cases import Case
 from .columns import NAMES
 from .device import Device
 from .journal import Journal, open_journal
+from .plan import Plan
 from .procedure import Procedure
 from .records import RunRecords, identity
 from .rounds import CaseRun, Workload
@@ -34,28 +34,6 @@ class Runner(Protocol):
         Kinds: ``checks`` before the first round of every process, ``round``, and ``after`` at the
         end. Without numbers only the checks.
         """
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run measures and how."""
-
-    cases: tuple[Case, ...]
-    procedure: Procedure
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of all cases together."""
-        return len(self.cases) * self.procedure.rounds
-
-    def header(self, environment: Mapping[str, Any], name: str | None) -> dict[str, Any]:
-        """A journal's first record; the name of the run is made of the rest if there is none."""
-        header = {
-            "cases": [case.as_json() for case in self.cases],
-            "procedure": self.procedure.as_json(),
-            "environment": dict(environment),
-        }
-        return {"run": name or f"run-{digest(header)}", **header}
 
 
 class InProcess:

@@ -1,0 +1,275 @@
+"""The command line's ``bench`` verb: options to a plan, and a plan to a run."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import flags, shapes
+from ..cache import Cache
+from ..compiler import Compiler, MissingComponent
+from ..files import DATA
+from .baselines import Absent, Binding, bind, parse_baseline
+from .cases import OURS, TOKENS, Setting, build_cases, tuned_variants
+from .plan import Plan, slug
+from .procedure import CACHES, Procedure
+
+if TYPE_CHECKING:  # it needs SciPy, which a plan does not
+    from .session import Runner
+
+MEASURED = DATA / "measured"
+INSTALL = 'pip install "mxfp4kernels[bench]"'
+ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
+"""Names of :data:`mxfp4kernels.inputs.ROUTINGS`, which imports torch; a test compares them."""
+
+Checked = Callable[[Callable[[str], Any]], Callable[[str], Any]]
+Report = Callable[[int, int], None] | None
+
+
+def add_options(
+    parser: argparse.ArgumentParser, checked: Checked, variant: Callable[[str], shapes.Variant]
+) -> None:
+    """What is measured and how.
+
+    Args:
+        parser: the verb's.
+        checked: makes of a parsing function one whose errors argparse shows in full.
+        variant: parses a variant.
+    """
+    _add_what(parser, checked, variant)
+    _add_how(parser)
+
+
+def _add_what(
+    parser: argparse.ArgumentParser, checked: Checked, variant: Callable[[str], shapes.Variant]
+) -> None:
+    what = parser.add_argument_group("what is measured")
+    what.add_argument(
+        "--m",
+        type=checked(_tokens),
+        default=TOKENS,
+        metavar="M,M,...",
+        help=f"numbers of tokens (default: {','.join(map(str, TOKENS))})",
+    )
+    what.add_argument(
+        "--kernel",
+        action="append",
+        choices=shapes.KERNELS,
+        help="only this one; the variant is that of the published tuning at each M",
+    )
+    what.add_argument(
+        "--variant",
+        action="append",
+        type=checked(variant),
+        help="this one at every M instead; may be given again",
+    )
+    what.add_argument(
+        "--lossy-gemm2", action="store_true", help="bm128_mxfp4 in the tuning from M=8192 on"
+    )
+    what.add_argument(
+        "--study",
+        action="append",
+        choices=list(flags.STUDIES),
+        help="flag settings of this study; again too (default: all studies)",
+    )
+    what.add_argument(
+        "--flags",
+        action="append",
+        type=checked(flags.parse_flags),
+        default=[],
+        help="only this setting besides the baseline; again too",
+    )
+    what.add_argument(
+        "--against",
+        default="none",
+        help="the baseline of all ratios: flags, or a baseline named by --with (default: none)",
+    )
+    what.add_argument(
+        "--with",
+        dest="baselines",
+        action="append",
+        type=checked(parse_baseline),
+        default=[],
+        metavar="NAME=MODULE:FUNCTION",
+        help="also time another package's kernel: aiter-hip or aiter-flydsl",
+    )
+    what.add_argument("--routing", choices=ROUTINGS, default="family-a")
+    what.add_argument("--seed", type=int, default=0, help="of routing and inputs (default: 0)")
+
+
+def _add_how(parser: argparse.ArgumentParser) -> None:
+    default = Procedure()
+    how = parser.add_argument_group("how it is measured")
+    how.add_argument("--cache-mode", choices=CACHES, default=default.cache, help="of the device")
+    how.add_argument("--rounds", type=int, default=default.rounds, help="default: %(default)s")
+    how.add_argument(
+        "--passes", type=int, default=default.passes, help="in a round; default: %(default)s"
+    )
+    how.add_argument(
+        "--threshold",
+        type=float,
+        default=default.threshold,
+        help="relative difference that matters; default: %(default)s",
+    )
+    how.add_argument(
+        "--replay-ms",
+        type=float,
+        default=1000 * default.replay_seconds,
+        help="least duration of a replay; default: %(default)s",
+    )
+    how.add_argument(
+        "--fresh-process", action="store_true", help="every round in a process of its own"
+    )
+    how.add_argument(
+        "--run", dest="run_name", help="name of the run; the same name goes on with the same run"
+    )
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise ValueError(
+            f"give whole numbers above 0 with commas between, such as 4,64; got {text!r}"
+        )
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """The plan that the options ask for.
+
+    Raises:
+        ValueError: a value out of range, or a baseline that ``--with`` does not name.
+        ShapeError: a variant cannot run the shape.
+    """
+    others = [name for name, _ in arguments.baselines]
+    variants: Mapping[int, Any] = (
+        dict.fromkeys(arguments.m, arguments.variant)
+        if arguments.variant
+        else tuned_variants(
+            arguments.kernel or shapes.KERNELS, arguments.m, lossy_gemm2=arguments.lossy_gemm2
+        )
+    )
+    studies = arguments.study or (() if arguments.flags else tuple(flags.STUDIES))
+    cases = build_cases(
+        arguments.shape,
+        variants,
+        studies,
+        extra=arguments.flags,
+        others=others,
+        against=_against(arguments.against, others),
+        routing=arguments.routing,
+        seed=arguments.seed,
+    )
+    return Plan(cases, _procedure(arguments))
+
+
+def _procedure(arguments: argparse.Namespace) -> Procedure:
+    return Procedure(
+        rounds=arguments.rounds,
+        passes=arguments.passes,
+        replay_seconds=arguments.replay_ms / 1000,
+        threshold=arguments.threshold,
+        cache=arguments.cache_mode,
+        fresh_process=arguments.fresh_process,
+        seed=arguments.seed,
+    )
+
+
+def _against(text: str, others: list[str]) -> Setting:
+    return Setting(text) if text in others else Setting(OURS, flags.parse_flags(text))
+
+
+def summary(plan: Plan) -> str:
+    """How much the plan is, and how long it takes, in one line."""
+    graphs = sum(len(case.labels) for case in plan.cases)
+    procedure = plan.procedure
+    return (
+        f"{len(plan.cases)} cases, {graphs} graphs, {procedure.rounds} rounds of "
+        f"{procedure.passes} replays each: about {plan.seconds / 60:.0f} minutes, roughly; "
+        f"rows go to data/{MEASURED.name}/DEVICE, and an interrupted run goes on when it is "
+        "started again"
+    )
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan with the device that it will be measured on, and where its files go."""
+
+    plan: Plan
+    runner: Runner
+    folder: Path
+
+
+def ready(plan: Plan, arguments: argparse.Namespace) -> Ready:
+    """Find the device and the baselines; nothing is measured yet.
+
+    Baselines that are not there are named on stderr and left out of the plan.
+
+    Args:
+        plan: from :func:`plan_of`.
+        arguments: the same options.
+
+    Raises:
+        NoDevice: nothing here runs the kernels.
+        MissingComponent: SciPy, torch or FlyDSL is not installed.
+        RoundFailed: a measuring process found no device.
+        CompileError: a kernel could not be compiled.
+    """
+    for package in ("scipy", "torch"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingComponent(f"the bench needs {package}, which is not installed; {INSTALL}")
+    bindings, plan = _bound(plan, arguments)
+    runner = _runner(plan, arguments, bindings)
+    folder = arguments.output or MEASURED / slug(runner.environment()["name"])
+    return Ready(plan, runner, folder)
+
+
+def run(these: Ready, name: str | None, report: Report) -> Path:
+    """Measure; returns the table's path.
+
+    Args:
+        these: from :func:`ready`.
+        name: of the run.
+        report: told of measured and planned rounds.
+
+    Raises:
+        JournalError: see :func:`.session.measure`.
+        RoundFailed: a measuring process failed.
+    """
+    from .session import measure
+
+    def progress(case: str, done: int, total: int) -> None:
+        if report is not None:
+            report(done, total)
+
+    return measure(these.plan, these.runner, these.folder, name=name, progress=progress)
+
+
+def _bound(plan: Plan, arguments: argparse.Namespace) -> tuple[dict[str, Binding], Plan]:
+    """The baselines that are there, and the plan without those that are not."""
+    bindings: dict[str, Binding] = {}
+    for name, where in arguments.baselines:
+        try:
+            bindings[name] = bind(name, where)
+        except Absent as absent:
+            print(f"mxfp4kernels: left out: {absent}", file=sys.stderr)
+    return bindings, plan.without({name for name, _ in arguments.baselines} - bindings.keys())
+
+
+def _runner(plan: Plan, arguments: argparse.Namespace, bindings: Mapping[str, Binding]) -> Runner:
+    from .live import Live, jobs
+    from .torch_device import require_gfx950
+    from .worker import FreshProcesses
+
+    if plan.procedure.fresh_process:
+        there = {name: where for name, where in arguments.baselines if name in bindings}
+        return FreshProcesses(plan.procedure, arguments.cache, there)
+    device = require_gfx950()
+    compiler = Compiler(Cache(arguments.cache), workers=arguments.workers)
+    compiler.compile_all(jobs(plan.cases))
+    return Live(device, plan.procedure, compiler, bindings).runner()

@@ -1,0 +1,48 @@
+"""What a run was measured with: device, driver, versions, the commit of this repository."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..compiler import flydsl_version
+from .device import DeviceInfo
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def environment(info: DeviceInfo) -> Mapping[str, Any]:
+    """Everything that must not change within a run.
+
+    Raises:
+        MissingComponent: FlyDSL is not installed.
+    """
+    version = f"mxfp4kernels {importlib.metadata.version('mxfp4kernels')}"
+    return {**asdict(info), "flydsl": flydsl_version(), "commit": commit(_PACKAGE) or version}
+
+
+def commit(folder: Path) -> str | None:
+    """The commit that the files of ``folder`` are from, with ``+`` if any differs from it.
+
+    ``None`` if no repository tracks them: a package may be installed below a checkout of something
+    else.
+    """
+    if not _git(folder, "ls-files", "--", "."):
+        return None
+    changed = _git(folder, "status", "--porcelain", "--", ".")
+    return f"{_git(folder, 'rev-parse', 'HEAD')}{'+' if changed else ''}"
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """git's answer; ``None`` without git, or where it knows no repository."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", folder, *words], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None

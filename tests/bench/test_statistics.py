@@ -1,0 +1,191 @@
+"""Intervals against closed forms, verdicts at their edges, and the committed error rates."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from mxfp4kernels.bench.intervals import Interval, paired_ratio
+from mxfp4kernels.bench.procedure import (
+    FLOORS_PER_REPLAY,
+    MAX_LAUNCHES,
+    Procedure,
+    input_sets,
+    launches_per_replay,
+)
+from mxfp4kernels.bench.simulation import (
+    COLUMNS,
+    RUNS,
+    SCENARIOS,
+    SIMULATED_RUNS,
+    TRUE_RATIOS,
+    summarise,
+)
+from mxfp4kernels.bench.verdicts import Mark, Verdict, decide, status
+from mxfp4kernels.files import read_csv
+
+
+class TestIntervals:
+    def test_a_common_disturbance_of_a_round_cancels(self) -> None:
+        rng = random.Random(0)
+        disturbed = [rng.uniform(1, 3) for _ in range(30)]
+        ratio = paired_ratio([0.97 * time for time in disturbed], disturbed)
+        assert ratio.estimate == pytest.approx(0.97)
+        assert ratio.high - ratio.low < 1e-9
+
+    def test_the_interval_is_that_of_the_median(self) -> None:
+        """Against the exact interval from order statistics, which needs no resampling.
+
+        Resampling a median draws order statistics with binomial probabilities, so the percentile
+        interval must end at the order statistics whose probabilities enclose 95 %.
+        """
+        rng = random.Random(1)
+        logarithms = sorted(rng.gauss(0, 0.01) for _ in range(31))
+        interval = paired_ratio([math.exp(value) for value in logarithms], [1.0] * 31)
+        # The median of a resample is at most the k-th value iff 16 or more draws are.
+        below = [binom.sf(15, 31, (k + 1) / 31) for k in range(31)]
+        low = next(k for k, chance in enumerate(below) if chance >= 0.025)
+        high = next(k for k, chance in enumerate(below) if chance >= 0.975)
+        assert interval.low == pytest.approx(math.exp(logarithms[low]), abs=1e-6)
+        assert interval.high == pytest.approx(math.exp(logarithms[high]), abs=1e-6)
+        assert interval.estimate == pytest.approx(math.exp(statistics.median(logarithms)))
+
+    def test_one_bad_round_in_ten_moves_nothing(self) -> None:
+        rng = random.Random(2)
+        base = [1 + rng.gauss(0, 0.001) for _ in range(30)]
+        times = [0.99 * (1 + rng.gauss(0, 0.001)) for _ in range(30)]
+        times[3], times[11], times[20] = 1.6, 2.0, 5.0
+        assert paired_ratio(times, base).estimate == pytest.approx(0.99, abs=0.001)
+
+    def test_exchanging_the_settings_inverts_the_interval(self) -> None:
+        rng = random.Random(3)
+        one, other = ([rng.uniform(1, 1.1) for _ in range(20)] for _ in range(2))
+        ahead, back = paired_ratio(one, other), paired_ratio(other, one)
+        assert ahead.estimate == pytest.approx(1 / back.estimate)
+        assert ahead.low == pytest.approx(1 / back.high, rel=2e-3)
+
+    def test_same_seed_same_interval(self) -> None:
+        times = [1.0, 1.1, 0.9, 1.2, 0.8, 1.05]
+        assert paired_ratio(times, times[::-1], seed=1) == paired_ratio(times, times[::-1], seed=1)
+
+    @pytest.mark.parametrize(
+        ("times", "baseline"), [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, 0.0], [1.0, 1.0])]
+    )
+    def test_refused(self, times, baseline) -> None:
+        with pytest.raises(ValueError, match=r"two or more rounds|above 0"):
+            paired_ratio(times, baseline)
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("low", "high", "verdict"),
+        [
+            (0.95, 0.98, Verdict.FASTER),
+            (0.95, 0.996, Verdict.UNSTABLE),
+            (0.994, 1.004, Verdict.UNSTABLE),
+            (0.996, 1.004, Verdict.SAME),
+            (1.001, 1.004, Verdict.SAME),
+            (0.996, 1.006, Verdict.UNSTABLE),
+            (1.006, 1.2, Verdict.SLOWER),
+            (0.9, 1.1, Verdict.UNSTABLE),
+        ],
+    )
+    def test_edges(self, low: float, high: float, verdict: Verdict) -> None:
+        assert decide(Interval((low + high) / 2, low, high), 0.005) is verdict
+
+    @given(st.floats(0.5, 2.0), st.floats(0.5, 2.0), st.floats(0.001, 0.4))
+    def test_exchanging_the_settings_exchanges_the_verdicts(self, a, b, threshold) -> None:
+        low, high = sorted((a, b))
+        exchanged = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
+        there = decide(Interval(low, low, high), threshold)
+        back = decide(Interval(1 / low, 1 / high, 1 / low), threshold)
+        assert back is exchanged.get(there, there)
+
+    def test_status_words(self) -> None:
+        assert status([]) == "OK"
+        assert status([Mark.SHARED, Mark.HOST_BOUND]) == "HOST_BOUND+SHARED"
+
+
+class TestProcedure:
+    def test_a_replay_is_long_against_the_event_floor_and_a_whole_number_of_turns(self) -> None:
+        assert launches_per_replay(10e-6, 1e-6, 1, 0.010) == 1000
+        assert launches_per_replay(10e-6, 1e-6, 7, 0.010) == 7 * 143
+        assert launches_per_replay(10e-6, 20e-6, 1, 0.010) * 10e-6 >= FLOORS_PER_REPLAY * 20e-6
+        assert launches_per_replay(1.0, 1e-6, 3, 0.010) == 3
+        assert launches_per_replay(1e-9, 1e-6, 3, 0.010) <= MAX_LAUNCHES
+
+    @pytest.mark.parametrize("touched", [1, 1000, 10**8, 10**10])
+    def test_all_caches_are_turned_over_twice_between_two_uses_of_a_set(self, touched: int) -> None:
+        caches = 288 << 20
+        assert (input_sets("rotating", touched, caches) - 1) * touched >= 2 * caches
+        assert input_sets("warm", touched, caches) == 1
+
+    @pytest.mark.parametrize(
+        ("name", "value", "words"),
+        [
+            ("rounds", 4, "at least 5"),
+            ("passes", 0, "at least 1"),
+            ("replay_seconds", 0.0, "above 0"),
+            ("threshold", 0.0, "between 0 and 0.5"),
+            ("confidence", 1.0, "between 0.5 and 1"),
+            ("cache", "cold", "rotating or warm"),
+        ],
+    )
+    def test_refused(self, name: str, value: object, words: str) -> None:
+        with pytest.raises(ValueError, match=words):
+            Procedure(**{name: value})
+
+
+class TestErrorRates:
+    """``data/harness/simulated_runs.csv`` is what docs/bench.md quotes."""
+
+    @pytest.fixture
+    def table(self) -> list[dict[str, str]]:
+        return read_csv(SIMULATED_RUNS, COLUMNS)
+
+    def test_every_scenario_was_run_a_thousand_times(self, table) -> None:
+        assert [(row["scenario"], float(row["true_ratio"])) for row in table] == [
+            (scenario.name, ratio) for scenario in SCENARIOS for ratio in TRUE_RATIOS
+        ]
+        assert [row["conditions"] for row in table] == [
+            scenario.words for scenario in SCENARIOS for _ in TRUE_RATIOS
+        ]
+        assert {int(row["runs"]) for row in table} == {RUNS}
+        defaults = Procedure()
+        for name in ("rounds", "passes", "threshold", "confidence"):
+            assert {float(row[name]) for row in table} == {getattr(defaults, name)}
+        for row in table:
+            assert sum(int(row[str(verdict)]) for verdict in Verdict) == RUNS
+
+    def test_no_difference_is_hardly_ever_reported_where_there_is_none(self, table) -> None:
+        """The threshold makes false positives far rarer than the intervals' 5 %."""
+        for row in table:
+            if float(row["true_ratio"]) == 1:
+                assert int(row["false_positives"]) <= 0.005 * RUNS, row["scenario"]
+
+    def test_intervals_hold_the_true_ratio_about_as_often_as_they_say(self, table) -> None:
+        for row in table:
+            assert int(row["excluding_true_ratio"]) <= 0.08 * RUNS, row["scenario"]
+
+    def test_one_percent_is_found_on_a_calm_device(self, table) -> None:
+        found = {(row["scenario"], float(row["true_ratio"])): row for row in table}
+        for scenario in ("calm", "drifting", "outliers", "throttling"):
+            assert int(found[scenario, 0.99]["FASTER"]) >= 0.99 * RUNS
+            assert int(found[scenario, 1.01]["SLOWER"]) >= 0.99 * RUNS
+            assert int(found[scenario, 1.0]["SAME"]) >= 0.99 * RUNS
+
+    def test_a_noisy_device_says_unstable_rather_than_something_wrong(self, table) -> None:
+        (row,) = [
+            row for row in table if row["scenario"] == "noisy" and float(row["true_ratio"]) == 1
+        ]
+        assert int(row["UNSTABLE"]) >= 0.9 * RUNS
+
+    def test_the_command_gives_the_committed_rows(self, table) -> None:
+        row = summarise(SCENARIOS[0], 1.0, Procedure(), RUNS)
+        assert {name: str(value) for name, value in row.items()} == table[0]
