@@ -1,0 +1,250 @@
+"""One compute unit running equal workgroups: cycles, and where every one of them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .code import Code, Column, Ints
+from .constants import Hardware
+from .engine import (
+    AT,
+    CAUSES,
+    FLIGHTS,
+    RING,
+    SIMD,
+    WAVE,
+    Cause,
+    Floats,
+    Log,
+    Params,
+    Shared,
+    Slots,
+    run,
+)
+from .work import Work
+
+REGISTERS = 512
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """How far a compute unit's global accesses go, and what share of the device it has.
+
+    Attributes:
+        beyond_l2: fraction of each stream's bytes that leave the L2 [streams].
+        to_hbm: fraction that comes from or ends in HBM [streams].
+        active: compute units that share fabric, HBM and atomic units, up to ``switch`` and after.
+        switch: clock at which the number changes.
+    """
+
+    beyond_l2: Floats
+    to_hbm: Floats
+    active: tuple[int, int] = (256, 256)
+    switch: float = float("inf")
+
+    @classmethod
+    def uniform(
+        cls, streams: int, beyond_l2: float = 0.0, to_hbm: float = 0.0, active: int = 256
+    ) -> MemoryState:
+        """The same fractions for every stream."""
+        ones = np.ones(max(1, streams))
+        return cls(beyond_l2 * ones, to_hbm * ones, (active, active))
+
+
+@dataclass(frozen=True)
+class UnitRun:
+    """What a compute unit did.
+
+    Attributes:
+        clocks: from the first workgroup's start to the last wave's end.
+        groups, waves: workgroups, and waves in each.
+        simds: SIMDs of the unit.
+        by_instruction: clocks by static instruction and cause, summed over waves.
+        by_wave: clocks by wave and cause, from its start to its end.
+        span: start and end of every wave.
+        issued: issue clocks of the recorded workgroup, by position in the work.
+        spent: its clocks by position and cause.
+        matrix_clocks: clocks that a matrix pipe was taken, summed over SIMDs.
+    """
+
+    clocks: int
+    groups: int
+    waves: int
+    simds: int
+    by_instruction: Ints
+    by_wave: Ints
+    span: Ints
+    issued: Ints
+    spent: Ints
+    matrix_clocks: int
+
+    @property
+    def matrix_duty(self) -> float:
+        """Fraction of the SIMDs' time that their matrix pipes were taken."""
+        return self.matrix_clocks / (self.simds * self.clocks) if self.clocks else 0.0
+
+    @property
+    def causes(self) -> Mapping[Cause, int]:
+        """Clocks by cause, summed over waves; :data:`Cause.IDLE` is 0 for a wave that runs."""
+        totals = self.by_wave.sum(axis=0)
+        return {cause: int(totals[cause]) for cause in Cause}
+
+
+def params_of(hardware: Hardware, memory: MemoryState, clock: float, interval: float) -> Params:
+    """The engine's parameters.
+
+    Args:
+        clock: GHz.
+        interval: clocks between the launches of two workgroups on this unit.
+    """
+    streams = len(memory.beyond_l2)
+    rates = [_rates(hardware, memory, clock, column) for column in (0, 1)]
+    rate = np.empty((streams, 9))
+    for column, share in enumerate(rates):
+        rate[:, column] = memory.beyond_l2 / share["fabric"]
+        rate[:, 2 + column] = memory.to_hbm / share["hbm"]
+        rate[:, 4 + column] = memory.beyond_l2 / share["fabric_write"]
+        rate[:, 6 + column] = memory.to_hbm / share["hbm_write"]
+    rate[:, 8] = _latency(hardware, memory, clock)
+    wide = 16 * 64 / hardware["lds_bus"]
+    return Params(
+        period=int(hardware["issue_period"]),
+        shared_port=int(hardware["shared_memory_port"]),
+        operand_read=int(hardware["mfma_operand_read"]),
+        lds_tail=int(hardware["lds_latency"] - wide),
+        lds_queue=int(hardware["lds_queue"]),
+        lds_bus=int(hardware["lds_bus"]),
+        lds_write_turn=int(hardware["lds_write_turn"]),
+        vmem_queue=int(hardware["vmem_queue"]),
+        in_flight=int(hardware["vmem_in_flight"]),
+        tcp=int(hardware["tcp_bandwidth"]),
+        scalar_hit=int(hardware["smem_hit"]),
+        scalar_l2=int(hardware["smem_l2"]),
+        scalar_cold=int(hardware["smem_cold"]),
+        barrier=int(hardware["barrier_release"]),
+        launch_interval=interval,
+        atomic_clk=memory.active[0] / hardware["atomic_rate"],
+        switch=memory.switch,
+        rate=rate,
+    )
+
+
+def _latency(hardware: Hardware, memory: MemoryState, clock: float) -> Floats:
+    """Mean latency of each stream: an L2 hit, and nanoseconds beyond it where bytes go further."""
+    to_mall = memory.beyond_l2 - memory.to_hbm
+    beyond = to_mall * hardware["mall_latency"] + memory.to_hbm * hardware["hbm_latency"]
+    latency: Floats = hardware["l2_latency"] + beyond * clock
+    return latency
+
+
+def _rates(
+    hardware: Hardware, memory: MemoryState, clock: float, column: int
+) -> Mapping[str, float]:
+    """Bytes per clock of this unit's share; TB/s over GHz is KB per clock."""
+    active = memory.active[column]
+    share = 1000 / clock / active
+    part = hbm_part(hardware, active)
+    cap = hardware["cu_stream"] / clock
+    return {
+        "fabric": hardware["mall_read"] * share,
+        "fabric_write": hardware["mall_write"] * share,
+        "hbm": min(cap, hardware["hbm_read"] * part * share),
+        "hbm_write": min(cap, hardware["hbm_write"] * part * share),
+    }
+
+
+def hbm_part(hardware: Hardware, active: int) -> float:
+    """The part of the HBM bandwidth that ``active`` compute units reach, at most 1."""
+    return min(1.0, hardware["hbm_square"] * active**2 + hardware["hbm_linear"] * active)
+
+
+def simulate(
+    code: Code,
+    work: Work,
+    hardware: Hardware,
+    memory: MemoryState,
+    *,
+    resident: int,
+    groups: int,
+    clock: float | None = None,
+    interval: float = 0.0,
+    record: int = -1,
+) -> UnitRun:
+    """Run workgroups on one compute unit.
+
+    Args:
+        code: the program.
+        work: what every workgroup does.
+        hardware: the constants.
+        memory: see :class:`MemoryState`.
+        resident: workgroups that fit at a time.
+        groups: workgroups to run.
+        clock: GHz; the maximum when left out.
+        interval: clocks between two launches on this unit.
+        record: the workgroup to record, or -1.
+
+    Raises:
+        ValueError: no workgroup to run or resident.
+    """
+    if resident < 1 or groups < 1:
+        raise ValueError(f"resident and groups must be at least 1, got {resident} and {groups}")
+    teams, simds = min(resident, groups), int(hardware["simds"])
+    params = params_of(hardware, memory, clock or hardware["max_clock"], interval)
+    log = _log(code, work, groups, record)
+    shared = _idle(simds, params)
+    clocks = int(run(code, work, params, _slots(work, teams, simds), shared, log, groups, record))
+    executed = np.bincount(work.step[:, 0], minlength=len(code.table))
+    return UnitRun(
+        clocks=clocks,
+        groups=groups,
+        waves=work.waves,
+        simds=simds,
+        by_instruction=log.by_instruction,
+        by_wave=log.by_wave,
+        span=log.span,
+        issued=log.issued,
+        spent=log.spent,
+        matrix_clocks=int((executed * code.table[:, Column.PIPE]).sum()) * groups,
+    )
+
+
+def _log(code: Code, work: Work, groups: int, record: int) -> Log:
+    waves, positions = groups * work.waves, len(work.step) if record >= 0 else 0
+    return Log(
+        np.zeros((len(code.table), CAUSES), np.int64),
+        np.zeros((waves, CAUSES), np.int64),
+        np.zeros((waves, 2), np.int64),
+        np.zeros(positions, np.int64),
+        np.zeros((positions, CAUSES), np.int64),
+    )
+
+
+def _idle(simds: int, params: Params) -> Shared:
+    return Shared(
+        simd=np.zeros((simds, 9), np.int64),
+        unit=np.zeros(10, np.int64),
+        lds_left=np.zeros((2, params.lds_queue), np.int64),
+        queue_left=np.zeros((1, params.vmem_queue), np.int64),
+        flight=np.zeros((FLIGHTS, 2), np.int64),
+        server=np.zeros(3),
+    )
+
+
+def _slots(work: Work, teams: int, simds: int) -> Slots:
+    count = teams * work.waves
+    numbers = np.arange(count, dtype=np.int64)
+    row = np.zeros((count, 14), np.int64)
+    row[:, AT] = -1
+    row[:, WAVE] = numbers % work.waves
+    row[:, SIMD] = numbers % simds
+    return Slots(
+        row=row,
+        ready=np.zeros((count, REGISTERS), np.int64),
+        writer=np.full((count, REGISTERS), -1, np.int64),
+        vm=np.zeros((count, RING), np.int64),
+        lgkm=np.zeros((count, RING), np.int64),
+        team=np.zeros((teams, 3), np.int64),
+    )
