@@ -327,7 +327,7 @@ def _issue_matrix(
     c.simd[simd, BLOCK + 1] = free
     c.simd[simd, BLOCK + 2] = start + p.period
     c.simd[simd, BLOCK + 3] = start + code.table[i, PIPE] + 3 * p.period
-    return start
+    return int(start)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -567,15 +567,16 @@ def _begin(
 def _pick(
     s: Slots, c: Shared, p: Params, code: Code, work: Work, hold: Ints
 ) -> tuple[int, int]:  # pragma: no cover - compiled
-    """The slot that issues next and when: the earliest period, then :func:`_before`."""
+    """The slot that issues next and when: the earliest, within a period by :func:`_before`."""
     best, best_time = -1, NEVER
     for slot in range(len(s.row)):
         if s.row[slot, AT] < 0 or s.row[slot, PARKED] or s.row[slot, OWN] >= best_time + p.period:
             continue
         i = work.step[s.row[slot, AT], 0]
         time = _holds(s, c, p, code, slot, i, hold)
-        later = time // p.period - best_time // p.period
-        if best < 0 or later < 0 or (later == 0 and _before(s, code, work, slot, best)):
+        later = time - best_time
+        near = abs(later) < p.period
+        if best < 0 or (_before(s, code, work, slot, best) if near else later < 0):
             best, best_time = slot, time
     return best, best_time
 
