@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from mxfp4kernels.emulator.errors import LaunchError
 from mxfp4kernels.emulator.kernarg import Size3
 from mxfp4kernels.emulator.memory import Memory
 from mxfp4kernels.emulator.scheduler import INSTRUCTION_LIMIT, Scheduler
+from mxfp4kernels.emulator.transfers import Atomic
 from mxfp4kernels.emulator.waves import (
     EXEC,
     LANES,
@@ -117,6 +119,7 @@ def launch(
     workgroups: Iterable[int] | None = None,
     dynamic_lds: int = 0,
     limit: int = INSTRUCTION_LIMIT,
+    threads: int = 1,
 ) -> RunResult:
     """Run a kernel to its end.
 
@@ -129,6 +132,8 @@ def launch(
         workgroups: flat ids to run (x fastest), all by default.
         dynamic_lds: bytes of LDS beyond the static size.
         limit: instructions per batch of workgroups after which the run is given up.
+        threads: batches of workgroups to run at once. A program with scratch or global atomics
+            runs on one whatever is asked, so that the order of the atomics stays the same.
 
     Raises:
         LaunchError: arguments that do not fit the program.
@@ -136,14 +141,15 @@ def launch(
         MemoryFault: an access outside every buffer or outside LDS.
     """
     call = prepare(program, kernarg, grid, block, memory, workgroups, dynamic_lds)
-    counts = np.zeros(len(call.decoded.steps), np.int64)
+    counted: list[npt.NDArray[np.int64]] = []
 
     def run(chosen: Sequence[int], address: int) -> None:
         scheduler = Scheduler(call.decoded, chosen, call.waves_per_workgroup, limit)
         scheduler.run(initial_waves(call, chosen, address))
-        counts.__iadd__(scheduler.counts)
+        counted.append(scheduler.counts)
 
-    for_each_batch(call, run)
+    for_each_batch(call, run, 1 if _must_be_sequential(call) else threads)
+    counts = np.sum([np.zeros(len(call.decoded.steps), np.int64), *counted], axis=0)
     waves = len(call.workgroups) * call.waves_per_workgroup
     return RunResult(call.decoded, call.workgroups, waves, counts)
 
@@ -196,19 +202,35 @@ def _scratch(call: Launch) -> Scratch:
     return Scratch(found[-1].address, size) if size else Scratch()
 
 
-def for_each_batch(call: Launch, run: Callable[[Sequence[int], int], None]) -> None:
+def _must_be_sequential(call: Launch) -> bool:
+    """Batches share the scratch buffer, and the order of their global atomics must not vary."""
+    transfers = (step.transfer for step in call.decoded.steps)
+    atomics = any(isinstance(t, Atomic) and t.space == "global" for t in transfers)
+    return atomics or bool(call.directive("amdhsa_private_segment_fixed_size"))
+
+
+def for_each_batch(
+    call: Launch, run: Callable[[Sequence[int], int], None], threads: int = 1
+) -> None:
     """Call ``run(workgroups, kernarg address)`` for batches that fit in memory."""
     address = call.memory.allocate(
         "kernarg", np.frombuffer(call.kernarg or b"\0", np.uint8), writable=False
     )
     registers = call.waves_per_workgroup * 4 * (call.decoded.layout.rows * LANES + SGPR_ROWS)
-    size = max(1, min(MAX_BATCH, STATE_LIMIT // (registers + call.lds_bytes + 1)))
+    size = min(MAX_BATCH, STATE_LIMIT // (registers + call.lds_bytes + 1))
+    size = max(1, min(size, -(-len(call.workgroups) // threads)))
+    batches = [call.workgroups[i : i + size] for i in range(0, len(call.workgroups), size)]
     lanes = size * call.waves_per_workgroup * LANES
     private = call.directive("amdhsa_private_segment_fixed_size") * lanes
     scratch = call.memory.allocate(SCRATCH, private) if private else None
     try:
-        for start in range(0, len(call.workgroups), size):
-            run(call.workgroups[start : start + size], address)
+        if threads == 1:
+            for batch in batches:
+                run(batch, address)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                for _ in pool.map(run, batches, [address] * len(batches)):
+                    pass
     finally:
         call.memory.free(address)
         if scratch is not None:

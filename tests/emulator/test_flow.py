@@ -350,8 +350,9 @@ def test_scratch_is_private_to_each_lane() -> None:
         launch(program, address.to_bytes(8, "little"), (1, 1, 1), (128, 1, 1), memory)
 
 
-def test_batches_give_the_same_result_as_one_launch() -> None:
-    """More workgroups than one batch holds."""
+@pytest.mark.parametrize("threads", [1, 3])
+def test_batches_give_the_same_result_as_one_launch(threads: int) -> None:
+    """More workgroups than one batch holds, one batch after the other or several at once."""
     text = """
         s_lshl_b32 s8, s2, 6
         v_add_u32_e32 v1, s8, v0
@@ -359,7 +360,7 @@ def test_batches_give_the_same_result_as_one_launch() -> None:
         v_mov_b32_e32 v2, s2
         global_store_dword v1, v2, s[4:5]
     """
-    out = run(text, 64 * 200, grid=200).reshape(200, 64)
+    out = run(text, 64 * 200, grid=200, threads=threads).reshape(200, 64)
     assert (out == np.arange(200)[:, None]).all()
 
 
