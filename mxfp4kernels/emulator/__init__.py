@@ -11,7 +11,7 @@ from mxfp4kernels.emulator.errors import (
     MemoryFault,
     UnsupportedInstruction,
 )
-from mxfp4kernels.emulator.findings import Difference, Hazard, Need
+from mxfp4kernels.emulator.findings import Difference, Hazard, Need, Undefined
 from mxfp4kernels.emulator.kernarg import explicit_arguments, pack_kernarg
 from mxfp4kernels.emulator.launch import RunResult, launch
 from mxfp4kernels.emulator.memory import Memory
@@ -32,6 +32,7 @@ __all__ = [
     "Order",
     "Report",
     "RunResult",
+    "Undefined",
     "UnsupportedInstruction",
     "decode",
     "explicit_arguments",

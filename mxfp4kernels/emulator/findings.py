@@ -34,6 +34,25 @@ class Hazard:
 
 
 @dataclass(frozen=True)
+class Undefined:
+    """A read of something that nothing has written.
+
+    Attributes:
+        instruction: the one that reads.
+        what: the register, or LDS.
+        where: workgroup and wave of one occurrence.
+    """
+
+    instruction: Instruction
+    what: str
+    where: str
+
+    def __str__(self) -> str:
+        line, text = self.instruction.line, self.instruction.text
+        return f"line {line} ({text}), {self.where}: reads {self.what}, which nothing has written"
+
+
+@dataclass(frozen=True)
 class Need:
     """Whether a program can do without a wait or a barrier.
 

@@ -81,6 +81,8 @@ class Flights:
     Attributes:
         flights: in flight, or ended by one wait only.
         issued: operations issued so far, by class.
+        busy: the flight that fills a register, by row.
+        defined: registers that have been written, or that the launch sets up.
     """
 
     flights: list[Flight] = field(default_factory=list)
@@ -88,13 +90,14 @@ class Flights:
         default_factory=lambda: dict.fromkeys((VECTOR, LOCAL, SCALAR, FLAT), 0)
     )
     busy: dict[int, Flight] = field(default_factory=dict)
+    defined: frozenset[int] = frozenset()
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Flights:
         """The part of the chosen waves."""
         parts = [flight.take(chosen) for flight in self.flights]
         twin = dict(zip(map(id, self.flights), parts, strict=True))
         busy = {row: twin[id(flight)] for row, flight in self.busy.items()}
-        return Flights(parts, dict(self.issued), busy)
+        return Flights(parts, dict(self.issued), busy, self.defined)
 
     def key(self) -> tuple[object, ...]:
         """Equal for batches that can be joined."""
@@ -109,7 +112,8 @@ class Flights:
             parts.append(_join(together, order))
         twin = dict(zip(map(id, self.flights), parts, strict=True))
         busy = {row: twin[id(flight)] for row, flight in self.busy.items()}
-        return Flights(parts, dict(self.issued), busy)
+        defined = self.defined.intersection(*(other.defined for other in others))
+        return Flights(parts, dict(self.issued), busy, defined)
 
     def add(self, flight: Flight) -> None:
         """A newly issued one; its registers now wait for it."""

@@ -24,8 +24,9 @@ KINDS = 4
 OPEN = 2**31 - 1
 """Epoch of an end that has not come yet."""
 PAGE = 4096
-CONFLICT, OWNER, BARRIER = 1, 2, 4
-"""What a check finds: a race; an order that rests on one wait; one that rests on one barrier."""
+CONFLICT, OWNER, BARRIER, UNWRITTEN = 1, 2, 4, 8
+"""What a check finds: a race; an order that rests on one wait; one that rests on one barrier; a
+read of a byte that no wave has written."""
 
 _OTHERS = np.ones((KINDS, KINDS), np.bool_)
 _OTHERS[READ, READ] = _OTHERS[ATOMIC, ATOMIC] = False
@@ -68,11 +69,13 @@ def _check(
         if not mask[lane]:
             continue
         for byte in range(positions[lane], positions[lane] + size):
+            written = False
             for before in range(KINDS):
                 for other in range(shadow.shape[1]):
                     entry = shadow[before, other, byte]
                     if entry < 0:
                         continue
+                    written = written or before != READ
                     if other == wave:
                         if not own[kind, before]:
                             continue
@@ -94,6 +97,8 @@ def _check(
                     if finding:
                         marks[entry] |= np.uint8(finding)
                         found |= finding
+            if kind == READ and not written:
+                found |= UNWRITTEN
             shadow[kind, wave, byte] = record
     return found
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from mxfp4kernels.emulator.decode import Decoded, Step
 from mxfp4kernels.emulator.errors import AccessError, EmulatorError, LaunchError
-from mxfp4kernels.emulator.findings import Difference, Hazard, Need
+from mxfp4kernels.emulator.findings import Difference, Hazard, Need, Undefined
 from mxfp4kernels.emulator.flights import (
     COUNTER,
     FLAT,
@@ -48,6 +48,7 @@ from mxfp4kernels.emulator.races import (
     OPEN,
     OWNER,
     READ,
+    UNWRITTEN,
     WRITE,
     Moment,
     RaceDetector,
@@ -55,7 +56,7 @@ from mxfp4kernels.emulator.races import (
 from mxfp4kernels.emulator.scheduler import INSTRUCTION_LIMIT, Scheduler
 from mxfp4kernels.emulator.site import SCALAR_ROWS
 from mxfp4kernels.emulator.transfers import Access, Atomic, Transfer
-from mxfp4kernels.emulator.waves import LANES, Layout, Waves
+from mxfp4kernels.emulator.waves import LANES, REGISTER_POISON, Layout, Waves
 from mxfp4kernels.isa.program import Program
 from mxfp4kernels.isa.waitcnt import waitcnt
 
@@ -99,12 +100,14 @@ class Ledger:
         largest: for each wait that an order rests on, the largest count that keeps it.
         reached: instructions that some wave executed.
         atomics: addresses of buffers that received atomics.
+        undefined: reads of what nothing has written, by instruction and register (-1 for LDS).
     """
 
     hazards: dict[tuple[str, int, int], Hazard] = field(default_factory=dict)
     largest: dict[WaitKey, int] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     atomics: set[int] = field(default_factory=set)
+    undefined: dict[tuple[int, int], Undefined] = field(default_factory=dict)
 
     def need(self, key: WaitKey, largest: int) -> None:
         """An order rests on this wait, with a count of at most ``largest``."""
@@ -118,6 +121,13 @@ def register_name(row: int, layout: Layout) -> str:
         special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
         return special.get(number, f"s{number}")
     return f"v{row}" if row < layout.vgprs else f"a{row - layout.vgprs}"
+
+
+def set_up_rows(waves: Waves) -> frozenset[int]:
+    """Registers that hold no poison before the first instruction."""
+    vectors = np.flatnonzero((waves.v != REGISTER_POISON).all(axis=(1, 2)))
+    scalars = np.flatnonzero((waves.s != REGISTER_POISON).all(axis=(1, 2)))
+    return frozenset(int(row) for row in vectors) | {SCALAR_ROWS + int(row) for row in scalars}
 
 
 class SanitizingScheduler(Scheduler):
@@ -152,12 +162,13 @@ class SanitizingScheduler(Scheduler):
             if step.instruction.opcode == "s_waitcnt"
         }
         self._touched = [step.uses.reads | step.uses.writes for step in decoded.steps]
+        self._read_only = [step.uses.reads - step.uses.writes for step in decoded.steps]
 
     # ---- order of waves
 
     def run(self, waves: Waves) -> None:
         """Run until every wave has ended, the chosen wave apart."""
-        waves.flights = Flights()
+        waves.flights = Flights(defined=set_up_rows(waves))
         if self.order.wave < 0:
             super().run(waves)
             return
@@ -201,6 +212,7 @@ class SanitizingScheduler(Scheduler):
             self._wait(w, at)
             return
         self._check_registers(w, at)
+        self._check_defined(w, at, step)
         if step.transfer is not None:
             self._issue(w, at, step.transfer)
         else:
@@ -281,6 +293,21 @@ class SanitizingScheduler(Scheduler):
             elif row in step.uses.reads or not self._follows_in_order(flight, step):
                 self._in_flight(w, at, flight, row)
 
+    def _check_defined(self, w: Waves, at: int, step: Step) -> None:
+        """Report reads of registers that nothing has written.
+
+        A register of which a part is replaced counts as written, and the rest is not looked at.
+        """
+        flights = w.flights
+        assert flights is not None
+        if not step.uses.writes <= flights.defined:
+            flights.defined = flights.defined | step.uses.writes
+        for row in self._read_only[at]:
+            if row not in flights.defined and (at, row) not in self.ledger.undefined:
+                name = register_name(row, self.decoded.layout)
+                found = Undefined(step.instruction, name, self.describe(w, 0))
+                self.ledger.undefined[at, row] = found
+
     def _follows_in_order(self, flight: Flight, step: Step) -> bool:
         """Whether the step is a load that returns after the flight anyway."""
         if step.transfer is None or flight.kind not in ORDERED:
@@ -338,7 +365,12 @@ class SanitizingScheduler(Scheduler):
                     mask = mask | access.zero[position]
                 local = access.local[position]
                 found |= self.races.lds(when, FILL, record, local, mask, max(4, size))
-            if found:
+            if found & UNWRITTEN and kind == READ and transfer.space == "lds":
+                undefined = Undefined(
+                    self.decoded.steps[at].instruction, "LDS", self.describe(w, position)
+                )
+                self.ledger.undefined.setdefault((at, -1), undefined)
+            if found & ~UNWRITTEN:
                 space = "lds" if access.local is not None or transfer.space == "lds" else "global"
                 self._judge(w, at, position, when, space)
 
@@ -416,6 +448,7 @@ class Report:
         decoded: the program.
         hazards: results used or memory touched without order, each pair of instructions once.
         differences: bytes that depend on which wave runs ahead.
+        undefined: reads of registers and LDS bytes that nothing has written.
         needs: for every wait (by counter) and barrier, whether the program can do without it.
         orders: the orders that were run.
         fault: the error that ended the run early, where hazards found before may explain it; the
@@ -425,6 +458,7 @@ class Report:
     decoded: Decoded
     hazards: tuple[Hazard, ...]
     differences: tuple[Difference, ...]
+    undefined: tuple[Undefined, ...]
     needs: tuple[Need, ...]
     orders: tuple[Order, ...]
     fault: EmulatorError | None = None
@@ -479,7 +513,9 @@ def sanitize(
         ran = chosen[: len(results)]
         differences = _differences(journal, results, ran, ledger.atomics) if fault is None else ()
     hazards = tuple(ledger.hazards[key] for key in sorted(ledger.hazards))
-    return Report(call.decoded, hazards, differences, _needs(call.decoded, ledger), ran, fault)
+    undefined = tuple(ledger.undefined[key] for key in sorted(ledger.undefined))
+    needs = _needs(call.decoded, ledger)
+    return Report(call.decoded, hazards, differences, undefined, needs, ran, fault)
 
 
 def _attempt(call: Launch, order: Order, ledger: Ledger, limit: int) -> EmulatorError | None:

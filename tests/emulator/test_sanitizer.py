@@ -427,6 +427,52 @@ def test_waits_that_no_wave_reached_are_told_apart() -> None:
     assert (need.reached, need.needless) == (False, False)
 
 
+# ---- reads of what nothing has written
+
+
+def undefined(text: str) -> list[tuple[str, str]]:
+    return [(u.instruction.opcode, u.what) for u in Run(text).report.undefined]
+
+
+def test_undefined_registers() -> None:
+    assert undefined("v_mov_b32_e32 v2, v9\ns_mov_b32 s20, s21") == [
+        ("v_mov_b32_e32", "v9"),
+        ("s_mov_b32", "s21"),
+    ]
+    assert undefined("v_accvgpr_read_b32 v2, a0") == [("v_accvgpr_read_b32", "a0")]
+    assert undefined("s_mov_b64 s[20:21], vcc") == [
+        ("s_mov_b64", "vcc_lo"),
+        ("s_mov_b64", "vcc_hi"),
+    ]
+    run = Run("v_mov_b32_e32 v2, v9")
+    assert "line 16 (v_mov_b32_e32 v2, v9), workgroup 0, wave 0: reads v9, which nothing" in str(
+        run.report.undefined[0]
+    )
+
+
+def test_partly_replaced_registers_are_not_undefined() -> None:
+    text = "v_cvt_scalef32_pk_fp4_f32 v2, v0, v0, 1.0\nv_mov_b32_e32 v3, v2"
+    assert undefined(text) == []
+
+
+def test_loads_define_registers_and_lds() -> None:
+    assert undefined(LOAD + VM + "v_mov_b32_e32 v3, v2") == []
+    assert undefined(FILL + VM + "ds_read_b32 v2, v1\n" + WAIT) == []
+    assert undefined("ds_read_b32 v2, v1\n" + WAIT) == [("ds_read_b32", "LDS")]
+
+
+def test_register_written_on_one_path_only() -> None:
+    text = """
+        s_cmp_eq_u32 s3, 0
+        s_cbranch_scc1 .Lskip
+        v_mov_b32_e32 v2, 1
+    .Lskip:
+        s_nop 0
+        v_mov_b32_e32 v3, v2
+    """
+    assert undefined(text) == [("v_mov_b32_e32", "v2")]
+
+
 # ---- mutants
 
 PIPELINE = """
