@@ -220,9 +220,11 @@ class Problem:
         return _expert_weights(self, expert)
 
     def followed_by(self, gemm2: Variant, rows: MXTensor) -> Problem:
-        """The same layer's problem of gemm2, on ``rows`` that gemm1 has written."""
-        content = "normal" if self.content == "special" else self.content
-        return replace(self, variant=gemm2, given_a=rows, content=content)
+        """The same layer's problem of gemm2, on ``rows`` that gemm1 has written.
+
+        Its weights are ordinary ones: extreme scales need activations made to meet them.
+        """
+        return replace(self, variant=gemm2, given_a=rows, content="normal")
 
     # --- launch ---
 
@@ -309,11 +311,11 @@ def _weight_arguments(problem: Problem, experts: list[int]) -> tuple[Argument, A
     scales = np.zeros((count, layout.scale_bytes(columns, depth // BLOCK)), np.uint8)
     for expert in experts:
         weights = problem.weights(expert)
-        codes, bytes_ = weights.packed, weights.scales
+        order = torch.arange(columns)
         if problem.is_gemm1:
-            codes, bytes_ = layout.interleave_gate_up(codes), layout.interleave_gate_up(bytes_)
-        packed[expert] = layout.shuffle_weight(codes).numpy()
-        scales[expert] = layout.shuffle_scales(bytes_).numpy()
+            order = layout.interleave_gate_up(order)
+        packed[expert] = layout.shuffle_weight(weights.packed[order]).numpy()
+        scales[expert] = layout.shuffle_scales(weights.scales[order]).numpy()
     name = "w1" if problem.is_gemm1 else "w2"
     return (
         Argument(name, packed.reshape(-1), (count, columns, depth // 2)),
