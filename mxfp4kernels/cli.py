@@ -366,11 +366,27 @@ def bench_verb(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print(f"\n{bench.summary(plan)}")
         return OK
+    if arguments.launch_only:
+        _emit(bench.launch_only(plan, arguments), arguments.json)
+        return OK
     ready = bench.ready(plan, arguments)
     with _progress("measuring", arguments.quiet, unit="round") as progress:
         table = bench.run(ready, arguments.run_name, progress)
     if not arguments.quiet:
         print(f"wrote {table} and, beside it, the journal with every replay")
+    return OK
+
+
+def counters_verb(arguments: argparse.Namespace) -> int:
+    """Hold rocprofv3's counters of a kernel against what the emulator executes."""
+    kernel = _compiler(arguments).compile(
+        Job(arguments.variant, arguments.shape, arguments.flags, arguments.arch)
+    )
+    rows = bench.count(kernel, arguments)
+    if arguments.output:
+        files.write_csv(arguments.output, list(rows[0]), rows)
+    else:
+        _emit(rows, arguments.json)
     return OK
 
 
@@ -429,6 +445,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_ablate(verb("ablate", ablate_verb))
     _add_claims(verb("claims", claims_verb))
     _add_bench(verb("bench", bench_verb))
+    _add_counters(verb("counters", counters_verb))
     return parser
 
 
@@ -484,6 +501,16 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, help="directory (default: data/measured/DEVICE)"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+    _add_json(parser)
+
+
+def _add_counters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("variant", type=_checked(_variant), help="such as gemm1/bm128")
+    parser.add_argument("file", nargs="+", type=Path, help="*_counter_collection.csv of rocprofv3")
+    _add_flags(parser)
+    _add_compiler(parser)
+    bench.add_launch(parser)
+    parser.add_argument("-o", "--output", type=Path, help="write the table here, as CSV")
     _add_json(parser)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import flags, shapes
 from ..cache import Cache
-from ..compiler import Compiler, MissingComponent
+from ..compiler import CompiledKernel, Compiler, MissingComponent
 from ..files import DATA
 from .baselines import Absent, Binding, bind, parse_baseline
 from .cases import OURS, TOKENS, Setting, build_cases, tuned_variants
@@ -20,6 +20,7 @@ from .plan import Plan, slug
 from .procedure import CACHES, Procedure
 
 if TYPE_CHECKING:  # it needs SciPy, which a plan does not
+    from .live import Live
     from .session import Runner
 
 MEASURED = DATA / "measured"
@@ -98,8 +99,18 @@ def _add_what(
         metavar="NAME=MODULE:FUNCTION",
         help="also time another package's kernel: aiter-hip or aiter-flydsl",
     )
-    what.add_argument("--routing", choices=ROUTINGS, default="family-a")
-    what.add_argument("--seed", type=int, default=0, help="of routing and inputs (default: 0)")
+    _add_routing(what)
+
+
+def add_launch(parser: argparse.ArgumentParser) -> None:
+    """The one launch that counters belong to."""
+    parser.add_argument("--m", type=int, required=True, help="number of tokens of the launch")
+    _add_routing(parser)
+
+
+def _add_routing(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--routing", choices=ROUTINGS, default="family-a")
+    parser.add_argument("--seed", type=int, default=0, help="of routing and inputs (default: 0)")
 
 
 def _add_how(parser: argparse.ArgumentParser) -> None:
@@ -124,6 +135,12 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--fresh-process", action="store_true", help="every round in a process of its own"
+    )
+    how.add_argument(
+        "--launch-only",
+        type=int,
+        metavar="N",
+        help="check every kernel and launch it N times without graphs or times, for a profiler",
     )
     how.add_argument(
         "--run", dest="run_name", help="name of the run; the same name goes on with the same run"
@@ -220,9 +237,6 @@ def ready(plan: Plan, arguments: argparse.Namespace) -> Ready:
         RoundFailed: a measuring process found no device.
         CompileError: a kernel could not be compiled.
     """
-    for package in ("scipy", "torch"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingComponent(f"the bench needs {package}, which is not installed; {INSTALL}")
     bindings, plan = _bound(plan, arguments)
     runner = _runner(plan, arguments, bindings)
     folder = arguments.output or MEASURED / slug(runner.environment()["name"])
@@ -252,6 +266,9 @@ def run(these: Ready, name: str | None, report: Report) -> Path:
 
 def _bound(plan: Plan, arguments: argparse.Namespace) -> tuple[dict[str, Binding], Plan]:
     """The baselines that are there, and the plan without those that are not."""
+    for package in ("scipy", "torch"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingComponent(f"the bench needs {package}, which is not installed; {INSTALL}")
     bindings: dict[str, Binding] = {}
     for name, where in arguments.baselines:
         try:
@@ -261,15 +278,65 @@ def _bound(plan: Plan, arguments: argparse.Namespace) -> tuple[dict[str, Binding
     return bindings, plan.without({name for name, _ in arguments.baselines} - bindings.keys())
 
 
+def launch_only(plan: Plan, arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """Launch the plan's kernels for a profiler; one row per setting, with its check.
+
+    Raises:
+        NoDevice, MissingComponent, CompileError: as :func:`ready`.
+    """
+    bindings, plan = _bound(plan, arguments)
+    live = _live(plan, arguments, bindings)
+    return [
+        {
+            "variant": str(case.variant),
+            "tokens": case.tokens,
+            "setting": label,
+            "launches": 1 + arguments.launch_only,
+            "check": "passed" if check.passed else check.report,
+        }
+        for case in plan.cases
+        for label, check in live.launch(case, arguments.launch_only).items()
+    ]
+
+
 def _runner(plan: Plan, arguments: argparse.Namespace, bindings: Mapping[str, Binding]) -> Runner:
-    from .live import Live, jobs
-    from .torch_device import require_gfx950
     from .worker import FreshProcesses
 
     if plan.procedure.fresh_process:
         there = {name: where for name, where in arguments.baselines if name in bindings}
         return FreshProcesses(plan.procedure, arguments.cache, there)
+    return _live(plan, arguments, bindings).runner()
+
+
+def _live(plan: Plan, arguments: argparse.Namespace, bindings: Mapping[str, Binding]) -> Live:
+    from .live import Live, jobs
+    from .torch_device import require_gfx950
+
     device = require_gfx950()
     compiler = Compiler(Cache(arguments.cache), workers=arguments.workers)
     compiler.compile_all(jobs(plan.cases))
-    return Live(device, plan.procedure, compiler, bindings).runner()
+    return Live(device, plan.procedure, compiler, bindings)
+
+
+def count(kernel: CompiledKernel, arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """rocprofv3's counters of a kernel's launches next to what the emulator executes.
+
+    Raises:
+        CounterError, TableError, OSError: a file cannot be read, or holds no such launch.
+        MissingComponent: torch is not installed.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise MissingComponent(f"the emulator's inputs need torch, not installed; {INSTALL}")
+    from ..problem import Problem
+    from .counters import compare, read_counters
+    from .executed import expected_counts
+
+    counters = read_counters(arguments.file, kernel.program.name)
+    problem = Problem(
+        kernel.job.variant,
+        kernel.job.shape,
+        arguments.m,
+        routing=arguments.routing,
+        seed=arguments.seed,
+    )
+    return compare(counters, expected_counts(kernel.assembly, problem))

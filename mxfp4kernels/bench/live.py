@@ -11,6 +11,7 @@ from .baselines import Binding
 from .cases import OURS, Case, Setting
 from .environment import environment
 from .procedure import Procedure
+from .rounds import Check
 from .session import InProcess
 from .torch_device import TorchDevice
 from .workload import Kernel, KernelWorkload, WeightStore
@@ -44,6 +45,16 @@ class Live:
         return InProcess(
             self._device, self._prepare, self._procedure, environment(self._device.info)
         )
+
+    def launch(self, case: Case, count: int) -> dict[str, Check]:
+        """Check every setting and launch it ``count`` more times, for a profiler to look on."""
+        workload = self._prepare(case)
+        checks = {}
+        for setting in case.settings:
+            checks[setting.label] = workload.check(setting)
+            for number in range(count):
+                self._device.run(partial(workload.launch, setting, number % workload.sets))
+        return checks
 
     def _prepare(self, case: Case) -> KernelWorkload:
         return KernelWorkload(

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +102,13 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"records": list(runner.measure(Case.from_json(request["case"]), request["numbers"]))}
 
 
-def main() -> None:
-    """Serve requests until the end of standard input."""
+def serve(answer_to: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
+    """Answer requests until the end of standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what kernels print must not end up among the answers
     for line in sys.stdin:
         try:
-            reply = answer(json.loads(line))
+            reply = answer_to(json.loads(line))
         except Exception as error:  # noqa: BLE001  the parent reports it, whatever it is
             reply = {
                 "error": f"{type(error).__name__}: {error}",
@@ -118,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)

@@ -1,0 +1,200 @@
+"""Counter files of rocprofv3, and what the emulator expects of a whole launch."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from mxfp4kernels import cli
+from mxfp4kernels.bench.counters import (
+    ABSENT,
+    DIFFERS,
+    EQUAL,
+    QUANTITIES,
+    ROW,
+    CounterError,
+    Expected,
+    compare,
+    measured,
+    read_counters,
+)
+from mxfp4kernels.bench.executed import by_class, expected_counts
+from mxfp4kernels.compiler import Compiler, Job
+from mxfp4kernels.emulation import EmulatedLaunch
+from mxfp4kernels.files import TableError, read_csv
+from mxfp4kernels.flags import ALL
+from mxfp4kernels.isa import InstructionClass
+from mxfp4kernels.numerics import all_workgroups
+from mxfp4kernels.problem import Problem
+from mxfp4kernels.shapes import Variant, find_variant, parse_shape
+
+SHAPE = parse_shape("4x512x256x2")
+HEADER = [
+    *("Correlation_Id", "Dispatch_Id", "Agent_Id", "Queue_Id", "Process_Id", "Thread_Id"),
+    *("Grid_Size", "Kernel_Id", "Kernel_Name", "Workgroup_Size", "LDS_Block_Size"),
+    *("Scratch_Size", "VGPR_Count", "Accum_VGPR_Count", "SGPR_Count", "Counter_Name"),
+    *("Counter_Value", "Start_Timestamp", "End_Timestamp"),
+]
+"""The header that rocprofv3 of ROCm 7 writes."""
+
+
+def write(path: Path, rows: list[tuple[int, str, str, object]]) -> Path:
+    with open(path, "w", newline="") as stream:
+        writer = csv.DictWriter(stream, HEADER, restval="0", quoting=csv.QUOTE_ALL)
+        writer.writeheader()
+        for dispatch, kernel, counter, value in rows:
+            writer.writerow(
+                {
+                    "Dispatch_Id": dispatch,
+                    "Kernel_Name": kernel,
+                    "Counter_Name": counter,
+                    "Counter_Value": value,
+                }
+            )
+    return path
+
+
+class TestReading:
+    def test_dispatches_files_and_other_kernels(self, tmp_path: Path) -> None:
+        first = write(
+            tmp_path / "1.csv",
+            [
+                (1, "k.kd", "SQ_WAVES", 8),
+                (2, "k.kd", "SQ_WAVES", 8),
+                (3, "other", "SQ_WAVES", 99),
+                (4, "k.kd", "SQ_WAVES", 10),
+                (5, "k_longer", "SQ_WAVES", 77),
+            ],
+        )
+        second = write(tmp_path / "2.csv", [(1, "k", "SQ_INSTS_LDS", "1.5e3")])
+        counters = read_counters([first, second], "k")
+        waves = counters["SQ_WAVES"]
+        assert (waves.dispatches, waves.median, waves.least, waves.most) == (3, 8, 8, 10)
+        assert counters["SQ_INSTS_LDS"].median == 1500
+        assert set(counters) == {"SQ_WAVES", "SQ_INSTS_LDS"}
+
+    def test_instances_of_a_counter_add_up_within_a_dispatch(self, tmp_path: Path) -> None:
+        rows = [(1, "k", "TCC_HIT", 5), (1, "k", "TCC_HIT", 7), (2, "k", "TCC_HIT", 12)]
+        assert read_counters([write(tmp_path / "c.csv", rows)], "k")["TCC_HIT"].most == 12
+
+    def test_no_such_kernel_names_those_there_are(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "c.csv", [(1, "gemm2_x", "SQ_WAVES", 1)])
+        with pytest.raises(CounterError, match="no dispatch of gemm1_x; the files hold gemm2_x"):
+            read_counters([path], "gemm1_x")
+
+    def test_not_a_number(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "c.csv", [(1, "k", "SQ_WAVES", "n/a")])
+        with pytest.raises(CounterError, match="SQ_WAVES of dispatch 1 is 'n/a'"):
+            read_counters([path], "k")
+
+    def test_another_table(self, tmp_path: Path) -> None:
+        (tmp_path / "c.csv").write_text("Kernel_Name,Time\nk,1\n")
+        with pytest.raises(TableError, match="no column Counter_Name"):
+            read_counters([tmp_path / "c.csv"], "k")
+
+
+class TestComparing:
+    EXPECTED = Expected(
+        waves=16,
+        low={"VALU": 70, "MFMA": 20, "TRANS": 8, "ACC": 2, "VMEM": 30, "SALU": 10},
+        high={"VALU": 74, "MFMA": 20, "TRANS": 8, "ACC": 2, "VMEM": 30, "SALU": 10},
+    )
+
+    def rows(self, tmp_path: Path, **values: object) -> dict[str, dict[str, object]]:
+        path = write(tmp_path / "c.csv", [(1, "k", name, value) for name, value in values.items()])
+        compared = compare(read_counters([path], "k"), self.EXPECTED)
+        assert [row["quantity"] for row in compared] == [one.name for one in QUANTITIES]
+        assert all(tuple(row) == ROW for row in compared)
+        return {str(row["quantity"]): row for row in compared}
+
+    def test_verdicts(self, tmp_path: Path) -> None:
+        rows = self.rows(tmp_path, SQ_WAVES=16, SQ_INSTS_VALU=102, SQ_INSTS_MFMA=21)
+        assert rows["waves"]["verdict"] == EQUAL
+        assert rows["VALU"]["verdict"] == EQUAL  # anywhere within 100 to 104
+        assert (rows["VALU"]["expected_low"], rows["VALU"]["expected_high"]) == (100, 104)
+        assert rows["MFMA"]["verdict"] == DIFFERS
+
+    def test_what_was_not_collected_is_absent_and_never_zero(self, tmp_path: Path) -> None:
+        row = self.rows(tmp_path, SQ_WAVES=16)["LDS"]
+        assert row["verdict"] == ABSENT
+        assert row["counted"] == row["dispatches"] == ""
+
+    def test_what_the_emulator_does_not_count_has_no_verdict(self, tmp_path: Path) -> None:
+        rows = self.rows(tmp_path, SQ_BUSY_CYCLES=5, FETCH_SIZE=3)
+        assert rows["busy"]["verdict"] == rows["busy"]["expected_low"] == ""
+        assert rows["read from memory"]["counted"] == 3072
+
+    def test_vmem_from_its_parts_only_if_both_are_there(self, tmp_path: Path) -> None:
+        rows = self.rows(tmp_path, SQ_INSTS_VMEM_RD=20, SQ_INSTS_VMEM_WR=10)
+        assert rows["VMEM"]["verdict"] == EQUAL
+        assert self.rows(tmp_path, SQ_INSTS_VMEM_RD=30)["VMEM"]["verdict"] == ABSENT
+
+    def test_every_quantity_can_be_measured_and_every_class_is_one(self) -> None:
+        for quantity in QUANTITIES:
+            assert measured(quantity, {}) is None
+            assert set(quantity.classes) <= {str(one) for one in InstructionClass}
+
+
+def compiled(variant: Variant) -> str:
+    return Compiler(workers=1).compile(Job(variant, SHAPE, ALL)).assembly
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [("gemm1", "bm32_nt"), ("gemm2", "bm16_atomic_nt"), ("gemm2", "bm128_mxfp4")],
+)
+def test_a_few_workgroups_stand_for_the_whole_launch(kernel: str, name: str) -> None:
+    """Against the emulator's own count of every workgroup."""
+    variant = find_variant(kernel, name)
+    problem = Problem(variant, SHAPE, 37, routing="family-a")
+    assembly = compiled(variant)
+    expected = expected_counts(assembly, problem)
+    everything = EmulatedLaunch.of(assembly, problem, problem.arguments(range(4)))
+    result = everything.run(all_workgroups(problem))
+    whole = by_class(result)
+    assert expected.waves == result.waves
+    assert set(expected.low) == set(whole)
+    for name_, count in whole.items():
+        assert expected.low[name_] <= count <= expected.high[name_], name_
+    assert expected.low["MFMA"] == expected.high["MFMA"] == whole["MFMA"]
+
+
+def test_persistent_workgroups_are_counted_by_their_tiles(monkeypatch) -> None:
+    from mxfp4kernels import shapes
+
+    monkeypatch.setattr(shapes, "PERSISTENT_WORKGROUPS", 3)
+    variant = find_variant("gemm2", "bm128_mxfp4")
+    problem = Problem(variant, SHAPE, 300, routing="balanced")
+    assert problem.workgroups == 3
+    tiles = {len(problem.tiles_of(one)) for one in range(3)}
+    assert len(tiles) == 2
+    assembly = compiled(variant)
+    expected = expected_counts(assembly, problem)
+    launch = EmulatedLaunch.of(assembly, problem, problem.arguments(range(4)))
+    whole = by_class(launch.run(all_workgroups(problem)))
+    assert expected.low == expected.high == whole
+
+
+def test_the_verb(tmp_path: Path, capsys) -> None:
+    variant = find_variant("gemm1", "bm32_nt")
+    assembly = compiled(variant)
+    expected = expected_counts(assembly, Problem(variant, SHAPE, 5, routing="family-a"))
+    symbol = f"gemm1_bm32_nt_{SHAPE}"
+    assert f"{symbol}:" in assembly
+    path = write(
+        tmp_path / "c.csv",
+        [(1, f"{symbol}.kd", "SQ_WAVES", expected.waves), (1, f"{symbol}.kd", "SQ_INSTS_LDS", 1)],
+    )
+    words = ["counters", "gemm1/bm32_nt", str(path), "--m", "5", "--shape", str(SHAPE), "--json"]
+    assert cli.main(words) == 0
+    rows = {row["quantity"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["waves"]["verdict"] == EQUAL
+    assert rows["LDS"]["verdict"] == DIFFERS
+    assert rows["VALU"]["verdict"] == ABSENT
+    assert cli.main([*words[:-1], "-o", str(tmp_path / "out.csv")]) == 0
+    assert len(read_csv(tmp_path / "out.csv", ROW)) == len(QUANTITIES)
+    assert cli.main(["counters", "gemm1/bm64", str(path), "--m", "5", "--shape", str(SHAPE)]) == 2
+    assert "no dispatch of gemm1_bm64" in capsys.readouterr().err
