@@ -223,6 +223,24 @@ class Memory:
             left &= ~inside
         return parts
 
+    def writable_lanes(
+        self, addresses: npt.NDArray[np.int64], mask: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """The masked lanes whose address lies in a buffer that allows stores, bool [lanes]."""
+        found = np.zeros_like(mask)
+        left = mask.copy()
+        while left.any():
+            first = int(np.argmax(left))
+            buffer = self.find(int(addresses[first]))
+            if buffer is None:
+                left[first] = False
+                continue
+            inside = left & (addresses >= buffer.address) & (addresses < buffer.end)
+            left &= ~inside
+            if buffer.writable:
+                found |= inside
+        return found
+
     def load(
         self,
         addresses: npt.NDArray[np.int64],

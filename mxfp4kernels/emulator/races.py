@@ -181,10 +181,13 @@ class RaceDetector:
         self, when: Moment, kind: int, record: int, offsets: npt.NDArray[np.int64],
         mask: npt.NDArray[np.bool_], size: int,
     ) -> int:  # fmt: skip
-        """Check and enter an LDS access of one wave; returns the findings."""
-        return self._compare(
-            self._lds[when.slot], when, kind, record, offsets, mask, size, _OWN_LDS
-        )
+        """Check and enter an LDS access of one wave; returns the findings.
+
+        Lanes outside LDS are left out: the access itself will fault.
+        """
+        shadow = self._lds[when.slot]
+        inside = mask & (offsets >= 0) & (offsets + size <= shadow.shape[2])
+        return self._compare(shadow, when, kind, record, offsets, inside, size, _OWN_LDS)
 
     def memory(
         self, when: Moment, kind: int, record: int, addresses: npt.NDArray[np.int64],

@@ -357,8 +357,9 @@ class SanitizingScheduler(Scheduler):
                 mask = access.mask[position]
                 if transfer.space == "lds":
                     found |= self.races.lds(when, kind, record, addresses, mask, size)
-                elif transfer.stores or not _read_only(w.memory, addresses, mask):
-                    found |= self.races.memory(when, kind, record, addresses, mask, size)
+                else:
+                    watched = w.memory.writable_lanes(addresses, mask)
+                    found |= self.races.memory(when, kind, record, addresses, watched, size)
             if access.local is not None:
                 mask = access.mask[position]
                 if access.zero is not None:
@@ -427,17 +428,6 @@ def _missing_order(kind: str, same_wave: bool, ended: bool) -> str:
     if ended:
         return "needs s_barrier between them"
     return f"needs {wait} in the first wave, then s_barrier, between them"
-
-
-def _read_only(
-    memory: Memory, addresses: npt.NDArray[np.int64], mask: npt.NDArray[np.bool_]
-) -> bool:
-    """Whether all lanes lie in one buffer that nobody may store to."""
-    if not mask.any():
-        return True
-    active = addresses[mask]
-    buffer = memory.find(int(active.min()))
-    return buffer is not None and not buffer.writable and int(active.max()) < buffer.end
 
 
 @dataclass(frozen=True)

@@ -581,6 +581,18 @@ def test_fault_of_a_delayed_access_names_the_load() -> None:
         Run(text)
 
 
+def test_access_far_beyond_lds_is_a_fault() -> None:
+    text = "v_mov_b32_e32 v3, 0x7ffffff0\nds_read_b128 v[4:7], v3\n" + WAIT
+    with pytest.raises(MemoryFault, match="leaves the workgroup's 4096 bytes"):
+        Run(text)
+
+
+def test_access_far_from_every_buffer_is_a_fault() -> None:
+    text = "v_mov_b32_e32 v3, -1\nv_mov_b32_e32 v2, -1\nglobal_store_dword v[2:3], v0, off\n" + VM
+    with pytest.raises(MemoryFault, match="outside every buffer"):
+        Run(text)
+
+
 def test_fault_that_a_hazard_explains_does_not_hide_it() -> None:
     """Here the base address itself is used in flight."""
     run = Run("s_load_dwordx2 s[12:13], s[0:1], 0x0\nglobal_load_dword v2, v1, s[12:13]\n" + VM)
