@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .mx import BLOCK, SCALE_BIAS, MXTensor, blocks_of, power_of_two
+from .reference import f32_range
 
 F32_STEP = 2.0**-23
 """Largest relative error of one f32 operation under any rounding, truncation included."""
@@ -22,16 +23,19 @@ ACTIVATION_OPERATIONS = 6
 """exp2, 1 + x, rcp, two multiplications, each within one step, and one step to spare."""
 
 
-def product_bound(a: MXTensor, b: MXTensor) -> Tensor:
-    """Largest error of ``a[R, K] @ b[N, K]^T`` accumulated in f32: float64 ``[R, N]``.
+def bounded_product(a: MXTensor, b: MXTensor) -> tuple[Tensor, Tensor]:
+    """``a[R, K] @ b[N, K]^T`` and the largest error of accumulating it in f32: float64 ``[R, N]``.
 
-    Zero where every partial sum is a whole number of units of at most 24 bits, the unit being a
-    quarter of the smallest scales' product: then no order of additions rounds at all.
+    The bound is zero where every partial sum is a whole number of units of at most 24 bits, the
+    unit being a quarter of the smallest scales' product: then no order of additions rounds at all.
     """
-    magnitude = a.dequantise().abs() @ b.dequantise().abs().T
+    a_values, b_values = a.dequantise(), b.dequantise()
+    product = f32_range(a_values @ b_values.T)
+    magnitude = a_values.abs_() @ b_values.abs_().T
     unit = 0.25 * power_of_two(_least_exponent(a)[:, None] + _least_exponent(b))
     additions = a.shape[1] // BLOCK
-    return torch.where(magnitude <= 2.0**24 * unit, 0.0, magnitude * (additions * F32_STEP))
+    bound = torch.where(magnitude <= 2.0**24 * unit, 0.0, magnitude * (additions * F32_STEP))
+    return product, bound
 
 
 def _least_exponent(matrix: MXTensor) -> Tensor:

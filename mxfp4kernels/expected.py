@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from . import layout
-from .bounds import F32_STEP, product_bound, silu_bound
+from .bounds import F32_STEP, bounded_product, silu_bound
 from .compare import round_bf16
 from .mx import MXTensor
 from .problem import Problem, Tile
-from .reference import gate_up_rows, matmul_f32_range, silu_product
+from .reference import gate_up_rows, silu_product
 from .shapes import TILE_N
 
 OUTPUTS_PER_TILE = TILE_N // 2
@@ -43,10 +43,11 @@ def tile_value(problem: Problem, tile: Tile) -> tuple[Tensor, Tensor]:
     weights = problem.weights(expert)
     if problem.is_gemm1:
         gate_rows, up_rows = (half[columns] for half in gate_up_rows(weights))
-        return _gemm1_value(_gathered_rows(problem, span), gate_rows, up_rows)
+        a = _gathered_rows(problem, span)
+        (gate, gate_bound), (up, up_bound) = (bounded_product(a, b) for b in (gate_rows, up_rows))
+        return silu_product(gate, up), silu_bound(gate, up, gate_bound, up_bound)
     used = problem.shape.inter_used
-    a, b = problem.a[span].first(used), weights[columns].first(used)
-    return matmul_f32_range(a, b), product_bound(a, b)
+    return bounded_product(problem.a[span].first(used), weights[columns].first(used))
 
 
 def _gathered_rows(problem: Problem, span: slice) -> MXTensor:
@@ -54,12 +55,6 @@ def _gathered_rows(problem: Problem, span: slice) -> MXTensor:
     return MXTensor(
         layout.gather_rows(problem.a.packed, indices), layout.gather_rows(problem.a.scales, indices)
     )
-
-
-def _gemm1_value(a: MXTensor, gate_rows: MXTensor, up_rows: MXTensor) -> tuple[Tensor, Tensor]:
-    gate, up = matmul_f32_range(a, gate_rows), matmul_f32_range(a, up_rows)
-    bound = silu_bound(gate, up, product_bound(a, gate_rows), product_bound(a, up_rows))
-    return silu_product(gate, up), bound
 
 
 class AtomicColumns:

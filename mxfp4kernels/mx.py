@@ -30,6 +30,8 @@ _MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _CODE_VALUES = torch.tensor(
     [*_MAGNITUDES, *(-magnitude for magnitude in _MAGNITUDES)], dtype=torch.float64
 )
+_BYTE_VALUES = torch.stack((_CODE_VALUES.repeat(16), _CODE_VALUES.repeat_interleave(16)), dim=-1)
+"""The two values of every packed byte, low nibble first."""
 MIDPOINTS: tuple[float, ...] = tuple((low + high) / 2 for low, high in pairwise(_MAGNITUDES))
 """Where rounding changes from one E2M1 magnitude to the next: 0.25, 0.75, 1.25, 1.75, 2.5, ..."""
 
@@ -118,7 +120,8 @@ class MXTensor:
 
     def dequantise(self) -> Tensor:
         """The exact values, float64 ``[..., K]``; a block with scale byte 255 is NaN."""
-        return decode(self.codes()) * decode_scale(self.scales).repeat_interleave(BLOCK, dim=-1)
+        elements = _BYTE_VALUES[self.packed.to(torch.int64)].reshape(*self.scales.shape, BLOCK)
+        return (elements * decode_scale(self.scales)[..., None]).reshape(self.shape)
 
 
 def encode(values: Tensor) -> Tensor:

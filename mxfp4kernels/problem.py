@@ -265,7 +265,7 @@ def _xcd_remap(number: int, total: int) -> int:
     return xcd * quotient + min(xcd, remainder) + number // XCDS
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _expert_weights(problem: Problem, expert: int) -> MXTensor:
     if not 0 <= expert < problem.shape.experts:
         raise ValueError(f"expert must lie in 0..{problem.shape.experts - 1}, got {expert}")

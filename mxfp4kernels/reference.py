@@ -35,21 +35,19 @@ class Gemm1Output:
 
 
 def matmul(a: MXTensor, b: MXTensor) -> Tensor:
-    """``a[R, K] @ b[N, K]^T`` in float64.
+    """``a[R, K] @ b[N, K]^T`` in float64; infinite where an f32 accumulator overflows.
 
     Raises:
         ValueError: the operands are not matrices of one K.
     """
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(f"matmul needs [R, K] and [N, K] of one K, got {a.shape} and {b.shape}")
-    return a.dequantise() @ b.dequantise().T
+    return f32_range(a.dequantise() @ b.dequantise().T)
 
 
-def matmul_f32_range(a: MXTensor, b: MXTensor) -> Tensor:
-    """:func:`matmul` with what an f32 accumulator cannot hold as an infinity."""
-    product = matmul(a, b)
-    overflow = product.to(torch.float32).isinf()
-    return torch.where(overflow, product.sign() * torch.inf, product)
+def f32_range(values: Tensor) -> Tensor:
+    """``values`` in float64, those that f32 cannot hold as infinities."""
+    return torch.where(values.to(torch.float32).isinf(), values.sign() * torch.inf, values)
 
 
 def silu_product(gate: Tensor, up: Tensor) -> Tensor:
@@ -66,7 +64,7 @@ def gate_up_rows(w1: MXTensor) -> tuple[MXTensor, MXTensor]:
 def gemm1_value(a: MXTensor, w1: MXTensor) -> Tensor:
     """silu(a @ gate^T) * (a @ up^T) for rows of one expert: float64 ``[R, I]``."""
     gate, up = gate_up_rows(w1)
-    return silu_product(matmul_f32_range(a, gate), matmul_f32_range(a, up))
+    return silu_product(matmul(a, gate), matmul(a, up))
 
 
 def gemm1(a: MXTensor, w1: ExpertWeights, sorting: Sorting) -> Gemm1Output:
