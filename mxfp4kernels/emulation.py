@@ -26,13 +26,20 @@ class EmulatedLaunch:
     memory: emulator.Memory
 
     @classmethod
-    def of(cls, assembly: str, problem: Problem, arguments: Sequence[Argument]) -> EmulatedLaunch:
+    def of(
+        cls,
+        assembly: str,
+        problem: Problem,
+        arguments: Sequence[Argument],
+        workgroups: int | None = None,
+    ) -> EmulatedLaunch:
         """Make a kernel's launch ready.
 
         Args:
             assembly: text with exactly one kernel, compiled for the problem's variant and shape.
             problem: decides the grid.
             arguments: the problem's.
+            workgroups: another grid; a persistent kernel makes all tiles with any.
 
         Raises:
             AssemblyError: the text is no kernel.
@@ -45,7 +52,7 @@ class EmulatedLaunch:
             for argument in arguments
             if argument.data is not None
         }
-        grid = (problem.workgroups, 1, 1)
+        grid = (problem.workgroups if workgroups is None else workgroups, 1, 1)
         entries = emulator.explicit_arguments(program)
         values = explicit_values(entries, parameters(arguments, addresses))
         return cls(program, emulator.pack_kernarg(program, values, grid, WORKGROUP), grid, memory)

@@ -131,6 +131,10 @@ class Verification:
         self.tiles = tuple(sorted(t for group in chosen for t in problem.tiles_of(group)))
         self._expected = cache(lambda tile: tile_value(problem, tile))
 
+    def expected(self, tile: Tile) -> tuple[Tensor, Tensor]:
+        """A tile's reference and bounds, as :func:`~mxfp4kernels.expected.tile_value` gives them."""
+        return self._expected(tile)
+
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """The launch's arguments, with the weights that the tiles need."""
@@ -209,6 +213,12 @@ class Verification:
             comparison = compare_bf16(got, sums.value, sums.low, sums.rounded, sums.high)
             written = got[sums.touched].contiguous().view(torch.uint8)
             yield _Part(_moved(comparison, 0, columns.start), written, fill=0)
+
+    def atomic_columns(self, outputs: Outputs) -> Iterator[tuple[Tensor, Tensor]]:
+        """Written and reference values, float64, of the tokens that an atomic kernel adds to."""
+        for n_block, sums in self._sums.items():
+            got = outputs.tokens()[:, tile_columns(self.problem, Tile(0, n_block))]
+            yield got[sums.touched].to(torch.float64), sums.value[sums.touched]
 
     @cached_property
     def _sums(self) -> Mapping[int, AtomicColumns]:
@@ -338,6 +348,7 @@ def _assembly(variant: Variant, shape: Shape, flags: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if the kernel's output is right, 1 if not."""
     options = _parser().parse_args(argv)
+    torch.set_num_threads(1)  # many small operations: threads cost more than they bring
     variant, shape = find_variant(options.kernel, options.variant), parse_shape(options.shape)
     problem = Problem(variant, shape, options.m, options.routing, options.seed, options.content)
     text = options.asm.read_text() if options.asm else _assembly(variant, shape, options.flags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -131,13 +131,34 @@ def _decode_by_identity(key: _Identity) -> Decoded:
     program = key.program
     layout = layout_of(program)
     steps = tuple(decode_instruction(i, program, layout) for i in program.instructions)
+    return Decoded(program, steps, layout, _stops(steps))
+
+
+def _stops(steps: Sequence[Step]) -> tuple[int, ...]:
+    """For each instruction, the index of the first flow instruction from it on."""
     stops = [len(steps)] * len(steps)
     following = len(steps)
     for index in range(len(steps) - 1, -1, -1):
         if steps[index].flow is not None:
             following = index
         stops[index] = following
-    return Decoded(program, steps, layout, tuple(stops))
+    return tuple(stops)
+
+
+def decode_changed(decoded: Decoded, program: Program, index: int) -> Decoded:
+    """Decode a program that differs from a decoded one in a single scalar instruction.
+
+    Args:
+        decoded: the original.
+        program: as it is now; the instruction names no vector register, so none is added.
+        index: the instruction that differs.
+
+    Raises:
+        UnsupportedInstruction: the new instruction is not implemented.
+    """
+    step = decode_instruction(program.instructions[index], program, decoded.layout)
+    steps = (*decoded.steps[:index], step, *decoded.steps[index + 1 :])
+    return Decoded(program, steps, decoded.layout, _stops(steps))
 
 
 def unsupported(program: Program) -> Counter[str]:
