@@ -68,6 +68,7 @@ COUNTER_VM, COUNTER_LGKM, OWN, PARKED, VM_COUNT, LGKM_COUNT = range(8, 14)
 ARRIVED, LIVE, LAST = range(3)
 PIPE_FREE, BLOCK = 4, 5
 ARRAY, BUS, LDS_COUNT, TCP, QUEUE_COUNT, FLIGHT, FLIGHT_END, FLIGHT_BYTES = 0, 1, 3, 5, 6, 7, 8, 9
+OWED, REGARDED = 3, 5
 READS, WRITES, LATENCY_OF = 0, 4, 8
 """Columns of Params.rate: clocks per byte of the fabric before and after the switch, of HBM before
 and after, for reads and for writes; latency."""
@@ -110,6 +111,7 @@ class Params(NamedTuple):
     Attributes:
         period: issue period.
         shared_port: 1 if LDS and vector memory share a port.
+        l2_latency: until a store or an atomic is acknowledged.
         operand_read: what an MFMA keeps its SIMD from issuing.
         lds_tail: from the end of an LDS service to the data.
         lds_queue, lds_bus, lds_write_turn: see the constants.
@@ -119,12 +121,14 @@ class Params(NamedTuple):
         launch_interval: clocks between two workgroups that this CU is given.
         atomic_clk: clocks per atomic dword of this CU.
         switch: time at which the memory rates change from column 0 to column 1.
+        write_buffer: bytes of this CU's stores that the L2 may hold back.
         rate: of each stream, float64 [streams, 9]: clocks per byte read and written, see
             :data:`READS`, and the latency beyond service.
     """
 
     period: int
     shared_port: int
+    l2_latency: int
     operand_read: int
     lds_tail: int
     lds_queue: int
@@ -140,6 +144,7 @@ class Params(NamedTuple):
     launch_interval: float
     atomic_clk: float
     switch: float
+    write_buffer: float
     rate: Floats
 
 
@@ -154,7 +159,8 @@ class Shared(NamedTuple):
         lds_left: when the last entries left each pair's LDS queue [2, queue].
         queue_left: the same for the vector memory queue [1, queue].
         flight: end and bytes of loads in flight, a ring [FLIGHTS, 2].
-        server: when the fabric, HBM and the atomic units are free [3].
+        server: when the fabric, HBM and the atomic units are free; writes that the fabric and HBM
+            still owe, in clocks, and until when that was reckoned [7].
     """
 
     simd: Ints
@@ -367,10 +373,10 @@ def _issue_vector_memory(
         c.server[2] = max(c.server[2], done) + work.access[access, LANES] * p.atomic_clk
         done = max(done, c.server[2])
     elif unit == _STORE:
-        done = max(done, _memory(c, p, WRITES, stream, bytes_, begin))
+        done = max(done, _write_back(c, p, stream, bytes_, begin))
     else:
         done = max(done, _memory(c, p, READS, stream, bytes_, begin))
-    done = np.ceil(done + p.rate[stream, LATENCY_OF])
+    done = np.ceil(done + (p.l2_latency if unit >= _STORE else p.rate[stream, LATENCY_OF]))
     if unit <= _TO_LDS:
         k = c.unit[FLIGHT_END]
         c.flight[k % FLIGHTS, 0], c.flight[k % FLIGHTS, 1] = int(done), bytes_
@@ -387,9 +393,37 @@ def _memory(
 ) -> float:  # pragma: no cover - compiled
     """Pass this CU's share of the fabric and of HBM."""
     for k in range(2):
+        _pay(c, k, begin)
         slow, fast = p.rate[stream, column + 2 * k], p.rate[stream, column + 2 * k + 1]
         c.server[k] = serve(c.server[k], begin, bytes_, slow, fast, p.switch)
     return float(max(c.server[0], c.server[1]))
+
+
+@numba.njit(cache=True, nogil=True)
+def _pay(c: Shared, k: int, time: int) -> None:  # pragma: no cover - compiled
+    """Let a server write back what it owes in the clocks that it had nothing to read."""
+    idle = time - max(c.server[k], c.server[REGARDED + k])
+    if idle > 0:
+        c.server[OWED + k] = max(0.0, c.server[OWED + k] - idle)
+    c.server[REGARDED + k] = max(c.server[REGARDED + k], float(time))
+
+
+@numba.njit(cache=True, nogil=True)
+def _write_back(
+    c: Shared, p: Params, stream: int, bytes_: int, begin: int
+) -> float:  # pragma: no cover - compiled
+    """Leave stores in the L2, which writes them back later; wait if it holds too many."""
+    done = float(begin)
+    for k in range(2):
+        _pay(c, k, begin)
+        column = WRITES + 2 * k + (1 if begin >= p.switch else 0)
+        c.server[OWED + k] += bytes_ * p.rate[stream, column]
+        excess = c.server[OWED + k] - p.write_buffer * p.rate[stream, column]
+        if excess > 0:
+            c.server[k] = max(c.server[k], float(begin)) + excess
+            c.server[OWED + k] -= excess
+            done = max(done, c.server[k])
+    return done
 
 
 @numba.njit(cache=True, nogil=True)
@@ -595,10 +629,19 @@ def _before(s: Slots, code: Code, work: Work, one: int, other: int) -> bool:  # 
 
 
 @numba.njit(cache=True, nogil=True)
+def _drained(c: Shared, end: int) -> int:  # pragma: no cover - compiled
+    """When the last write has left the L2, too: a kernel ends with its output visible."""
+    for k in range(2):
+        _pay(c, k, end)
+        end = max(end, int(np.ceil(max(c.server[k], float(end)) + c.server[OWED + k])))
+    return end
+
+
+@numba.njit(cache=True, nogil=True)
 def run(
     code: Code, work: Work, p: Params, s: Slots, c: Shared, log: Log, groups: int, record: int
 ) -> int:  # pragma: no cover - compiled
-    """Run ``groups`` equal workgroups on one compute unit; returns when the last wave ends.
+    """Run ``groups`` equal workgroups on one compute unit; returns when all is done and written.
 
     Args:
         s: empty slots, as many as waves are resident.
@@ -619,7 +662,7 @@ def run(
     while True:
         slot, time = _pick(s, c, p, code, work, hold)
         if slot < 0:
-            return end
+            return _drained(c, end)
         i = work.step[s.row[slot, AT], 0]
         _holds(s, c, p, code, slot, i, hold)
         place = s.row[slot, AT] if s.row[slot, GROUP] == record else -1

@@ -38,12 +38,15 @@ class MemoryState:
         to_hbm: fraction that comes from or ends in HBM [streams].
         active: compute units that share fabric, HBM and atomic units, up to ``switch`` and after.
         switch: clock at which the number changes.
+        boost: how much more than its equal share a unit gets while it asks for it, because others
+            compute at that time.
     """
 
     beyond_l2: Floats
     to_hbm: Floats
     active: tuple[int, int] = (256, 256)
     switch: float = float("inf")
+    boost: float = 1.0
 
     @classmethod
     def uniform(
@@ -59,7 +62,7 @@ class UnitRun:
     """What a compute unit did.
 
     Attributes:
-        clocks: from the first workgroup's start to the last wave's end.
+        clocks: until the last wave has ended and the last store has left the L2.
         groups, waves: workgroups, and waves in each.
         simds: SIMDs of the unit.
         by_instruction: clocks by static instruction and cause, summed over waves.
@@ -108,11 +111,12 @@ def params_of(hardware: Hardware, memory: MemoryState, clock: float, interval: f
         rate[:, 2 + column] = memory.to_hbm / share["hbm"]
         rate[:, 4 + column] = memory.beyond_l2 / share["fabric_write"]
         rate[:, 6 + column] = memory.to_hbm / share["hbm_write"]
-    rate[:, 8] = _latency(hardware, memory, clock)
+    rate[:, 8] = mean_latency(hardware, memory, clock)
     wide = 16 * 64 / hardware["lds_bus"]
     return Params(
         period=int(hardware["issue_period"]),
         shared_port=int(hardware["shared_memory_port"]),
+        l2_latency=int(hardware["l2_latency"]),
         operand_read=int(hardware["mfma_operand_read"]),
         lds_tail=int(hardware["lds_latency"] - wide),
         lds_queue=int(hardware["lds_queue"]),
@@ -128,11 +132,12 @@ def params_of(hardware: Hardware, memory: MemoryState, clock: float, interval: f
         launch_interval=interval,
         atomic_clk=memory.active[0] / hardware["atomic_rate"],
         switch=memory.switch,
+        write_buffer=hardware["write_buffer"],
         rate=rate,
     )
 
 
-def _latency(hardware: Hardware, memory: MemoryState, clock: float) -> Floats:
+def mean_latency(hardware: Hardware, memory: MemoryState, clock: float) -> Floats:
     """Mean latency of each stream: an L2 hit, and nanoseconds beyond it where bytes go further."""
     to_mall = memory.beyond_l2 - memory.to_hbm
     beyond = to_mall * hardware["mall_latency"] + memory.to_hbm * hardware["hbm_latency"]
@@ -143,16 +148,16 @@ def _latency(hardware: Hardware, memory: MemoryState, clock: float) -> Floats:
 def _rates(
     hardware: Hardware, memory: MemoryState, clock: float, column: int
 ) -> Mapping[str, float]:
-    """Bytes per clock of this unit's share; TB/s over GHz is KB per clock."""
+    """Bytes per clock of this unit; TB/s over GHz is KB per clock."""
     active = memory.active[column]
-    share = 1000 / clock / active
+    share = memory.boost * 1000 / clock / active
     part = hbm_part(hardware, active)
-    cap = hardware["cu_stream"] / clock
+    port, stream = hardware["tcp_bandwidth"], hardware["cu_stream"] / clock
     return {
-        "fabric": hardware["mall_read"] * share,
-        "fabric_write": hardware["mall_write"] * share,
-        "hbm": min(cap, hardware["hbm_read"] * part * share),
-        "hbm_write": min(cap, hardware["hbm_write"] * part * share),
+        "fabric": min(port, hardware["mall_read"] * share),
+        "fabric_write": min(port, hardware["mall_write"] * share),
+        "hbm": min(stream, hardware["hbm_read"] * part * share),
+        "hbm_write": min(stream, hardware["hbm_write"] * part * share),
     }
 
 
@@ -229,7 +234,7 @@ def _idle(simds: int, params: Params) -> Shared:
         lds_left=np.zeros((2, params.lds_queue), np.int64),
         queue_left=np.zeros((1, params.vmem_queue), np.int64),
         flight=np.zeros((FLIGHTS, 2), np.int64),
-        server=np.zeros(3),
+        server=np.zeros(7),
     )
 
 
