@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from .. import flags, shapes
 from ..cache import Cache
 from ..compiler import CompiledKernel, Compiler, MissingComponent
-from ..files import DATA
 from .baselines import Absent, Binding, bind, parse_baseline
 from .cases import OURS, TOKENS, Setting, build_cases, tuned_variants
+from .measured import MEASURED
 from .plan import Plan, slug
 from .procedure import CACHES, Procedure
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # it needs SciPy, which a plan does not
     from .live import Live
     from .session import Runner
 
-MEASURED = DATA / "measured"
+
 INSTALL = 'pip install "mxfp4kernels[bench]"'
 ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
 """Names of :data:`mxfp4kernels.inputs.ROUTINGS`, which imports torch; a test compares them."""

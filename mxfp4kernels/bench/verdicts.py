@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from .intervals import Interval
+if TYPE_CHECKING:  # it needs SciPy, which the words do not
+    from .intervals import Interval
 
 
 class Verdict(str, Enum):

@@ -19,7 +19,7 @@ from ..excerpts import EXCERPTS
 from ..files import TableError
 from ..other_llvm import COUNTS as OTHER_LLVM
 from ..published import REFERENCE
-from . import hero, interaction, published, regions, resources, waterfall
+from . import curves, hero, interaction, published, regions, resources, waterfall
 from .canvas import FIGURES, render, save
 from .theme import DARK, LIGHT
 
@@ -46,6 +46,10 @@ DRAWINGS: tuple[Drawing, ...] = (
     Drawing("resources", resources.resources, (COUNTS,)),
     Drawing("exp2-share", published.exp2_share, (CLAIMS, COUNTS)),
     Drawing("against-published", published.against_published, (COUNTS, OTHER_LLVM, REFERENCE)),
+    Drawing("per-m-times", curves.per_m_times, curves.data_files()),
+    Drawing("per-m-speedup", curves.per_m_speedup, curves.data_files()),
+    Drawing("ratio-to-hip", curves.ratio_to_hip, curves.data_files()),
+    Drawing("flag-contributions", curves.flag_contributions, curves.data_files()),
 )
 """Every figure under ``figures/``."""
 
