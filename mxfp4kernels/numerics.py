@@ -132,7 +132,7 @@ class Verification:
         self._expected = cache(lambda tile: tile_value(problem, tile))
 
     def expected(self, tile: Tile) -> tuple[Tensor, Tensor]:
-        """A tile's reference and bounds, as :func:`~mxfp4kernels.expected.tile_value` gives them."""
+        """A tile's reference and its bounds, see :func:`~mxfp4kernels.expected.tile_value`."""
         return self._expected(tile)
 
     @cached_property
