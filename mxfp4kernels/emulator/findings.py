@@ -26,6 +26,11 @@ class Hazard:
     where: str
     missing: str
 
+    @property
+    def pair(self) -> tuple[str, frozenset[int]]:
+        """The kind and the indices of the two instructions, whichever came first."""
+        return self.kind, frozenset((self.first.index, self.second.index))
+
     def __str__(self) -> str:
         return (
             f"{self.kind} hazard: line {self.first.line} ({self.first.text}) and line "

@@ -458,6 +458,11 @@ class Report:
         """No hazard, and no difference that atomics do not explain."""
         return not self.hazards and all(d.atomic for d in self.differences)
 
+    def beyond(self, other: Report) -> tuple[Hazard, ...]:
+        """Hazards between instructions that ``other``, of the same program or a mutant, has not."""
+        known = {hazard.pair for hazard in other.hazards}
+        return tuple(hazard for hazard in self.hazards if hazard.pair not in known)
+
     @property
     def needless(self) -> tuple[Need, ...]:
         """Waits and barriers that can be dropped, one at a time, without a hazard."""

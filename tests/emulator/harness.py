@@ -11,13 +11,17 @@ import numpy as np
 from mxfp4kernels.emulator.decode import Decoded, decode
 from mxfp4kernels.emulator.memory import Memory
 from mxfp4kernels.emulator.scheduler import Scheduler
-from mxfp4kernels.emulator.waves import EXEC, LANES, SGPR_ROWS, VCC, Mode, Waves
+from mxfp4kernels.emulator.vector import split_suffix
+from mxfp4kernels.emulator.waves import EXEC, LANES, SGPR_ROWS, VCC, Mode, Scratch, Waves
 from mxfp4kernels.isa import Program
 from mxfp4kernels.isa.parser import parse
 
 ALL_LANES = 2**64 - 1
 OLD = 0xDEADBEEF
 """What registers hold that a test does not set."""
+
+ASSEMBLED: set[str] = set()
+"""Every opcode, without encoding suffix, that a test has assembled."""
 
 HEADER = """
         .amdgcn_target "amdgcn-amd-amdhsa--gfx950"
@@ -36,7 +40,9 @@ FOOTER = """
 def assemble(text: str, **directives: int) -> Program:
     """A kernel with the given instructions, one per line, and an s_endpgm."""
     lines = "\n".join(f"                .{name} {value}" for name, value in directives.items())
-    return parse(HEADER + text + FOOTER.format(directives=lines))
+    program = parse(HEADER + text + FOOTER.format(directives=lines))
+    ASSEMBLED.update(split_suffix(i.opcode)[0] for i in program.instructions)
+    return program
 
 
 @cache
@@ -99,6 +105,7 @@ def execute(
     lds: bytes = b"",
     memory: Memory | None = None,
     mode: Mode = Mode(),  # noqa: B008
+    scratch: Scratch = Scratch(),  # noqa: B008
 ) -> Result:
     """Run instructions in one wave.
 
@@ -127,6 +134,7 @@ def execute(
         np.frombuffer(lds, np.uint8).copy()[None],
         memory or Memory(),
         mode=mode,
+        scratch=scratch,
     )
     Scheduler(decoded, [0], 1).run(waves)
     return Result(waves, layout.vgprs, waves.lds.tobytes())

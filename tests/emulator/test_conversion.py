@@ -241,12 +241,13 @@ def test_unpack_scaled_fp8(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["f16", "bf16"])
-def test_unpack_scaled_fp8_to_halves(target: str) -> None:
+@pytest.mark.parametrize("name", FP8)
+def test_unpack_scaled_fp8_to_halves(name: str, target: str) -> None:
     form = F16 if target == "f16" else BF16
-    text = f"v_cvt_scalef32_pk_{target}_fp8 v2, v0, 1.0"
+    text = f"v_cvt_scalef32_pk_{target}_{name} v2, v0, 1.0"
     got = execute(text, {0: [lane | lane << 8 for lane in range(64)]}).v(2)
     for lane, word in enumerate(got):
-        expected = form.round(Fraction(FP8["fp8"][lane]))
+        expected = form.round(Fraction(FP8[name][lane]))
         assert word == expected | expected << 16
 
 

@@ -578,3 +578,5 @@ def test_setreg_changes_the_denormal_mode() -> None:
     """
     result = execute(text, {0: 1})
     assert [result.v(n)[0] for n in (1, 2, 3)] == [2, 0, 2]
+    text = "s_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s0\nv_add_f32_e32 v1, v0, v0"
+    assert [execute(text, {0: 1}, {0: mode}).v(1)[0] for mode in (0, 3)] == [0, 2]

@@ -209,6 +209,10 @@ def test_wave_that_spins_on_memory_does_not_starve_the_writer() -> None:
     assert run(text, 2, block=128).tolist() == [7, 7]
 
 
+def test_end_for_a_trap_handler_is_an_end() -> None:
+    assert execute("s_mov_b32 s0, 1\ns_endpgm_saved\ns_mov_b32 s0, 2").s(0) == 1
+
+
 def test_endless_loop_is_given_up() -> None:
     with pytest.raises(EmulatorError, match=r"did not end within .* line \d+"):
         run(".Lloop:\ns_branch .Lloop\n", 1, limit=1000)
@@ -223,10 +227,23 @@ def test_program_without_end() -> None:
         launch(open_ended, b"", (1, 1, 1), (64, 1, 1), Memory())
 
 
-@pytest.mark.parametrize(
-    "text", ["s_nop 3", "s_waitcnt vmcnt(0)", "s_sleep 1", "s_setprio 2", "s_icache_inv",
-             "s_sethalt 0", "s_ttracedata", "s_incperflevel 1", "s_decperflevel 1", "v_nop"]
-)  # fmt: skip
+NO_EFFECT = (
+    "s_nop 3",
+    "s_waitcnt vmcnt(0)",
+    "s_sleep 1",
+    "s_setprio 2",
+    "s_icache_inv",
+    "s_sethalt 0",
+    "s_ttracedata",
+    "s_sendmsg sendmsg(MSG_INTERRUPT)",
+    "s_set_gpr_idx_off",
+    "s_incperflevel 1",
+    "s_decperflevel 1",
+    "v_nop",
+)
+
+
+@pytest.mark.parametrize("text", NO_EFFECT)
 def test_instructions_without_effect(text: str) -> None:
     assert execute(text, {0: 5}, {0: 6}).s(0) == 6
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mxfp4kernels.emulator import MemoryFault, UnsupportedInstruction
 from mxfp4kernels.emulator.memory import FIRST_ADDRESS, Memory
+from mxfp4kernels.emulator.waves import Scratch
 
 from .exact import F32, F64
 from .harness import OLD, execute, high, low, pair, signed, unsigned
@@ -64,6 +65,16 @@ def test_scalar_buffer_load_gives_0_out_of_range() -> None:
     assert [result.s(8 + d) for d in range(4)] == [word(12), word(16), 0, 0]
 
 
+@pytest.mark.parametrize("dwords", [1, 2, 4, 8, 16])
+def test_scalar_buffer_load(dwords: int) -> None:
+    memory, address, _ = memory_with()
+    name = "s_buffer_load_dword" + (f"x{dwords}" if dwords > 1 else "")
+    target = f"s[16:{15 + dwords}]" if dwords > 1 else "s16"
+    scalars = descriptor(address, 4096) | {2: 20}
+    result = execute(f"{name} {target}, s[4:7], s2", s=scalars, memory=memory)
+    assert [result.s(16 + d) for d in range(dwords)] == [word(20 + 4 * d) for d in range(dwords)]
+
+
 def test_scalar_load_fault_names_wave_and_buffer() -> None:
     memory, address, _ = memory_with()
     with pytest.raises(MemoryFault, match=r"s_load_dwordx2 .* wave 0: load of 8 bytes .* 'data'"):
@@ -71,7 +82,7 @@ def test_scalar_load_fault_names_wave_and_buffer() -> None:
 
 
 def test_scalar_cache_and_clock() -> None:
-    result = execute("s_dcache_inv\ns_dcache_wb\ns_memtime s[0:1]\ns_memrealtime s[2:3]")
+    result = execute(text)
     assert (result.s64(0), result.s64(2)) == (0, 0)
 
 
@@ -264,6 +275,47 @@ def test_stores_out_of_range_are_dropped() -> None:
     assert array.tobytes() == bytes(8) + DATA[8:]
 
 
+# ---- scratch
+
+
+def scratch_of(content: np.ndarray) -> tuple[Memory, Scratch]:
+    """Private memory of 32 bytes per lane."""
+    memory = Memory()
+    return memory, Scratch(memory.allocate("scratch", content), 32)
+
+
+@pytest.mark.parametrize("kind", [*LOADS, *WIDE])
+def test_scratch_load(kind: str) -> None:
+    memory, scratch = scratch_of(np.frombuffer(DATA, np.uint8)[: 64 * 32].copy())
+    dwords = WIDE.get(kind, 1)
+    target = f"v[4:{3 + dwords}]" if dwords > 1 else "v4"
+    v = {1: 4} | {4 + d: OLD for d in range(dwords)}
+    text = f"scratch_load_{kind} {target}, v1, s0 offset:4"
+    result = execute(text, v, {0: 8}, memory=memory, scratch=scratch)
+    for lane in LANES:
+        if dwords > 1:
+            got = [result.v(4 + d)[lane] for d in range(dwords)]
+            assert got == [word(32 * lane + 16 + 4 * d) for d in range(dwords)]
+        else:
+            size, convert = LOADS[kind]
+            assert result.v(4)[lane] == convert(word(32 * lane + 16, size), OLD)
+
+
+@pytest.mark.parametrize("kind", [*STORES, *WIDE])
+def test_scratch_store(kind: str) -> None:
+    content = np.zeros(64 * 32, np.uint8)
+    memory, scratch = scratch_of(content)
+    dwords = WIDE.get(kind, 1)
+    size, shift = STORES.get(kind, (4 * dwords, 0))
+    data = f"v[4:{3 + dwords}]" if dwords > 1 else "v4"
+    v = {4 + d: [word(16 * n + 4 * d) for n in LANES] for d in range(dwords)}
+    execute(f"scratch_store_{kind} off, {data}, off offset:12", v, memory=memory, scratch=scratch)
+    for lane in LANES:
+        stored = word(16 * lane, 4 * dwords) >> shift
+        expected = bytes(12) + (stored & (1 << 8 * size) - 1).to_bytes(20, "little")
+        assert content[32 * lane : 32 * lane + 32].tobytes() == expected
+
+
 # ---- faults
 
 
@@ -358,6 +410,19 @@ def test_small_loads_to_lds_fill_a_dword(kind: str, size: int, is_signed: bool) 
         assert result.lds[4 * lane : 4 * lane + 4] == expected.to_bytes(4, "little")
 
 
+@pytest.mark.parametrize("kind", ["ubyte", "sbyte", "ushort", "sshort"])
+def test_small_global_loads_to_lds(kind: str) -> None:
+    memory, address, _ = memory_with()
+    size = 1 if "byte" in kind else 2
+    text = f"global_load_lds_{kind} v0, s[0:1]"
+    scalars = pair(address) | {124: 0}
+    result = execute(text, {0: list(LANES)}, scalars, lds=bytes(256), memory=memory)
+    for lane in LANES:
+        value = word(lane, size)
+        expected = unsigned(signed(value, 8 * size)) if kind[0] == "s" else value
+        assert result.lds[4 * lane : 4 * lane + 4] == expected.to_bytes(4, "little")
+
+
 @pytest.mark.parametrize(("kind", "size"), [("dword", 4), ("dwordx3", 12), ("dwordx4", 16)])
 def test_global_load_to_lds(kind: str, size: int) -> None:
     memory, address, _ = memory_with()
@@ -446,22 +511,40 @@ def test_integer_atomics(name: str, dwords: int, form: int) -> None:
 
 
 @pytest.mark.parametrize("dwords", [1, 2])
-def test_compare_and_swap(dwords: int) -> None:
+@pytest.mark.parametrize("space", ["global", "flat"])
+def test_compare_and_swap(space: str, dwords: int) -> None:
     """The data is the new value, then the expected one."""
     memory = Memory()
     array = np.arange(64, dtype=f"u{4 * dwords}")
     address = memory.allocate("data", array)
     offsets = [4 * dwords * n for n in LANES]
     expected = [n if n % 2 else 99 for n in LANES]
-    if dwords == 1:
-        text = "global_atomic_cmpswap v8, v0, v[4:5], s[0:1] sc0"
-        v: dict[int, object] = {0: offsets, 4: 1000, 5: expected}
+    if space == "global":
+        pointer, tail = "v0", ", s[0:1] sc0"
+        v: dict[int, object] = {0: offsets}
     else:
-        text = "global_atomic_cmpswap_x2 v[8:9], v0, v[4:7], s[0:1] sc0"
-        v = {0: offsets, 4: 1000, 5: 0, 6: expected, 7: 0}
+        pointer, tail = "v[0:1]", " sc0"
+        v = {0: [address + x & 0xFFFFFFFF for x in offsets], 1: address >> 32}
+    if dwords == 1:
+        text = f"{space}_atomic_cmpswap v8, {pointer}, v[4:5]{tail}"
+        v |= {4: 1000, 5: expected}
+    else:
+        text = f"{space}_atomic_cmpswap_x2 v[8:9], {pointer}, v[4:7]{tail}"
+        v |= {4: 1000, 5: 0, 6: expected, 7: 0}
     result = execute(text, v, pair(address), memory=memory)
     assert array.tolist() == [1000 if n % 2 else n for n in LANES]
     assert result.v(8) == list(LANES)
+
+
+def test_wide_buffer_compare_and_swap() -> None:
+    memory = Memory()
+    array = np.arange(64, dtype=np.uint64)
+    scalars = descriptor(memory.allocate("data", array), array.nbytes)
+    text = "buffer_atomic_cmpswap_x2 v[4:7], v0, s[4:7], 0 offen"
+    expected = [n if n % 2 else 99 for n in LANES]
+    v = {0: [8 * n for n in LANES], 4: 500, 5: 1, 6: expected, 7: 0}
+    execute(text, v, scalars, memory=memory)
+    assert array.tolist() == [1 << 32 | 500 if n % 2 else n for n in LANES]
 
 
 def test_buffer_compare_and_swap_returns_into_its_data() -> None:

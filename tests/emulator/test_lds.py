@@ -236,14 +236,19 @@ def test_packed_atomics(kind: str, start: int, expected: int) -> None:
 def test_more_atomics() -> None:
     result = execute("ds_mskor_b32 v0, v1, v2", {0: 0, 1: 0xFF00, 2: 0x1200}, lds=b"\xee" * 4)
     assert int.from_bytes(result.lds, "little") == 0xEEEE12EE
+    result = execute("ds_mskor_rtn_b32 v3, v0, v1, v2", {0: 0, 1: 1, 2: 0}, lds=b"\xff" * 4)
+    assert int.from_bytes(result.lds, "little") == 0xFFFFFFFE
     v = {0: 0, 2: 0xFF00, 3: 0, 4: 0x1200, 5: 0}
+    result = execute("ds_mskor_b64 v0, v[2:3], v[4:5]", v, lds=b"\xee" * 8)
+    assert int.from_bytes(result.lds, "little") == 0xEEEEEEEEEEEE12EE
     result = execute("ds_mskor_rtn_b64 v[6:7], v0, v[2:3], v[4:5]", v, lds=b"\xee" * 8)
     assert int.from_bytes(result.lds, "little") == 0xEEEEEEEEEEEE12EE
     assert result.v64(6)[0] == 0xEEEEEEEEEEEEEEEE
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-def test_float_compare_and_store(bits: int) -> None:
+@pytest.mark.parametrize("returns", [False, True])
+def test_float_compare_and_store(bits: int, returns: bool) -> None:
     """Zeros of either sign are equal, a NaN equals nothing."""
     form, size = (F32, 4) if bits == 32 else (F64, 8)
     for old, expected, stored in ((0, form.sign, True), (form.nan, form.nan, False)):
@@ -254,7 +259,13 @@ def test_float_compare_and_store(bits: int) -> None:
         else:
             v = {0: 0} | {4 + i: x for i, x in enumerate(words)}
             text = "ds_cmpst_f64 v0, v[4:5], v[6:7]"
-        after = execute(text, v, lds=old.to_bytes(size, "little")).lds
+        if returns:
+            back = "v8" if bits == 32 else "v[8:9]"
+            text = text.replace("cmpst", "cmpst_rtn").replace(" v0", f" {back}, v0")
+        result = execute(text, v, lds=old.to_bytes(size, "little"))
+        after = result.lds
+        if returns:
+            assert (result.v(8) if bits == 32 else result.v64(8))[0] == old
         assert int.from_bytes(after, "little") == (9 if stored else old)
     text = "ds_wrap_rtn_b32 v3, v0, v1, v2"
     content = b"".join(n.to_bytes(4, "little") for n in LANES)

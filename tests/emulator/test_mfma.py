@@ -290,30 +290,45 @@ DENSE: dict[str, tuple[int, int, int, str]] = {
     "v_mfma_f32_32x32x2_f32": (32, 2, 32, "f32"),
 }
 """Rows, depth, bits per element, kind."""
+for _a, _b in (("fp8", "bf8"), ("bf8", "fp8"), ("bf8", "bf8")):
+    DENSE[f"v_mfma_f32_16x16x32_{_a}_{_b}"] = (16, 32, 8, f"{_a} {_b}")
+    DENSE[f"v_mfma_f32_32x32x16_{_a}_{_b}"] = (32, 16, 8, f"{_a} {_b}")
+ALIASES = {
+    opcode.removesuffix(f"_{kind}") + kind: form
+    for opcode, form in DENSE.items()
+    if " " not in (kind := form[3]) and kind != "fp8"
+}
+"""The names that older assemblers print."""
+ALIASES |= {
+    f"v_mfma_f32_{shape}bf16_1k": DENSE[f"v_mfma_f32_{shape}_bf16"]
+    for shape in ("16x16x16", "32x32x8")
+}
 
 
 def dense_code(kind: str, number: int) -> int:
     """A small whole number as an element."""
     if kind == "i8":
         return number & 0xFF
-    if kind == "fp8":
-        return FP8["fp8"].index(float(number)) if number else 0
+    if kind in FP8:
+        return FP8[kind].index(float(number))
     if kind == "f32":
         return F32.bits_of(number)
     return F32.bits_of(number) >> 16 if kind == "bf16" else int(np.float16(number).view(np.uint16))
 
 
-@pytest.mark.parametrize("opcode", DENSE)
+@pytest.mark.parametrize("opcode", [*DENSE, *ALIASES])
 def test_dense(opcode: str) -> None:
     """Lane l holds row l % M; its elements are consecutive along K, K / (64 / M) per lane."""
-    rows, depth, bits, kind = DENSE[opcode]
+    rows, depth, bits, kinds = (DENSE | ALIASES)[opcode]
+    kind_a, *rest = kinds.split()
+    kind_b = rest[0] if rest else kind_a
     rng = np.random.default_rng(depth)
-    a, b = rng.integers(-8, 9, (2, rows, depth))
+    a, b = rng.integers(-4, 5, (2, rows, depth))
     c = rng.integers(-100, 100, (rows, rows))
     per_lane = depth * rows // 64
     dwords = per_lane * bits // 32
     v: dict[int, object] = {}
-    for base, matrix in ((0, a), (8, b)):
+    for base, matrix, kind in ((0, a, kind_a), (8, b, kind_b)):
         for d in range(dwords):
             v[base + d] = [0] * 64
         for lane in LANES:
@@ -324,7 +339,7 @@ def test_dense(opcode: str) -> None:
             for d in range(dwords):
                 v[base + d][lane] = stream >> 32 * d & 0xFFFFFFFF  # type: ignore[index]
     registers = rows * rows // 64
-    to_bits = (lambda x: x & 0xFFFFFFFF) if kind == "i8" else F32.bits_of
+    to_bits = (lambda x: x & 0xFFFFFFFF) if kind_a == "i8" else F32.bits_of
     for i in range(registers):
         v[16 + i] = [0] * 64
     for row in range(rows):
