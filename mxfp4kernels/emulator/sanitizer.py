@@ -137,6 +137,8 @@ class SanitizingScheduler(Scheduler):
         order: which wave runs first between barriers.
         ledger: receives the findings.
         lds_bytes: LDS of a workgroup.
+        watch: look for hazards; without it, effects are only delayed. One watched order is enough,
+            since hazards do not depend on the order.
     """
 
     def __init__(
@@ -148,14 +150,15 @@ class SanitizingScheduler(Scheduler):
         order: Order,
         ledger: Ledger,
         lds_bytes: int,
+        watch: bool,
     ) -> None:
         super().__init__(decoded, workgroups, waves_per_workgroup, limit)
-        self.order, self.ledger = order, ledger
+        self.order, self.ledger, self.watch = order, ledger, watch
         slots = len(workgroups)
         self.epochs = np.zeros(slots, np.int64)
         self.last_barrier = np.full(slots, -1, np.int64)
         self.same_since = np.zeros(slots, np.int64)
-        self.races = RaceDetector(slots, waves_per_workgroup, lds_bytes)
+        self.races = RaceDetector(slots if watch else 0, waves_per_workgroup, lds_bytes)
         self._waits = {
             at: waitcnt(step.instruction)
             for at, step in enumerate(decoded.steps)
@@ -211,8 +214,9 @@ class SanitizingScheduler(Scheduler):
         if at in self._waits:
             self._wait(w, at)
             return
-        self._check_registers(w, at)
-        self._check_defined(w, at, step)
+        if self.watch:
+            self._check_registers(w, at)
+            self._check_defined(w, at, step)
         if step.transfer is not None:
             self._issue(w, at, step.transfer)
         else:
@@ -224,7 +228,8 @@ class SanitizingScheduler(Scheduler):
 
     def follow(self, w: Waves, flow: Flow) -> None:
         """A branch reads registers, too; an end lets everything in flight happen."""
-        self._check_registers(w, w.pc)
+        if self.watch:
+            self._check_registers(w, w.pc)
         if flow.stop is Stop.END:
             assert w.flights is not None
             for flight in w.flights.flights:
@@ -266,13 +271,14 @@ class SanitizingScheduler(Scheduler):
         uses = self.decoded.steps[at].uses
         kind = class_of(transfer)
         records = np.empty(0, np.int64)
-        if transfer.space != "exchange":
+        watched = self.watch and transfer.space != "exchange"
+        if watched:
             waves = w.ids % self.waves_per_workgroup
             records = self.races.records.add(at, waves)
         flight = Flight(at, access, kind, w.flights.issued[kind], uses.writes, records)
         w.flights.overwritten(uses.writes)
         w.flights.add(flight)
-        if transfer.space != "exchange":
+        if watched:
             self._check_races(w, at, flight, access)
 
     # ---- registers
@@ -499,7 +505,7 @@ def sanitize(
         results: list[dict[int, Bytes]] = []
         fault = None
         for order in chosen:
-            fault = _attempt(call, order, ledger, limit)
+            fault = _attempt(call, order, ledger, limit, watch=order == chosen[0])
             results.append(journal.contents())
             journal.restore(journal.before)
             if fault is not None:
@@ -513,10 +519,12 @@ def sanitize(
     return Report(call.decoded, hazards, differences, undefined, needs, ran, fault)
 
 
-def _attempt(call: Launch, order: Order, ledger: Ledger, limit: int) -> EmulatorError | None:
+def _attempt(
+    call: Launch, order: Order, ledger: Ledger, limit: int, *, watch: bool
+) -> EmulatorError | None:
     """Run one order; an error is handed back if hazards found before it may explain it."""
     try:
-        _run(call, order, ledger, limit)
+        _run(call, order, ledger, limit, watch)
     except EmulatorError as error:
         if not ledger.hazards:
             raise
@@ -524,10 +532,17 @@ def _attempt(call: Launch, order: Order, ledger: Ledger, limit: int) -> Emulator
     return None
 
 
-def _run(call: Launch, order: Order, ledger: Ledger, limit: int) -> None:
+def _run(call: Launch, order: Order, ledger: Ledger, limit: int, watch: bool) -> None:
     def run(chosen: Sequence[int], address: int) -> None:
         scheduler = SanitizingScheduler(
-            call.decoded, chosen, call.waves_per_workgroup, limit, order, ledger, call.lds_bytes
+            call.decoded,
+            chosen,
+            call.waves_per_workgroup,
+            limit,
+            order,
+            ledger,
+            call.lds_bytes,
+            watch,
         )
         scheduler.run(initial_waves(call, chosen, address))
         ledger.reached.update(int(at) for at in np.flatnonzero(scheduler.counts))
