@@ -6,6 +6,7 @@ Exit codes are listed in :data:`EXIT_CODES`.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tqdm import tqdm
 
@@ -31,12 +32,18 @@ from .compiler import (
     Job,
     MissingComponent,
 )
+from .study.runner import StudyError
+from .study.tables import PARTS
+
+if TYPE_CHECKING:
+    from . import execution
+    from .numerics import Result
 
 OK, FAILED, USAGE, MISSING, STORAGE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 EXIT_CODES: Mapping[int, str] = {
     OK: "done",
-    FAILED: "a check failed: a claim's verdict, a tolerance, a compilation",
+    FAILED: "a check failed: a claim's verdict, a tolerance, a compilation, a run, a hazard",
     USAGE: "wrong usage or input: an unknown name, a shape no kernel runs, unreadable assembly",
     MISSING: "something optional is not there: FlyDSL, torch, a linker, a gfx950 device",
     STORAGE: "a file, the cache or the output could not be read or written",
@@ -56,6 +63,8 @@ start here:
   mxfp4kernels isa gemm1/bm128 --flags none           counts per region, registers, occupancy
   mxfp4kernels diff gemm1/bm128 none all              what the seven changes do to the assembly
   mxfp4kernels ablate                                 every flag setting, to data/isa/
+  mxfp4kernels verify gemm1/bm32_nt --m 64            run the assembly, compare with float64
+  mxfp4kernels sanitize kernel.s --launch launch.yaml races and missing waits of any gfx950 kernel
   mxfp4kernels bench --plan                           what a gfx950 device would be asked to time
 
 """
@@ -390,6 +399,138 @@ def counters_verb(arguments: argparse.Namespace) -> int:
     return OK
 
 
+class Stopped(RuntimeError):
+    """The emulator refused a program or an access."""
+
+
+@contextmanager
+def _emulating() -> Iterator[None]:
+    """What the emulator needs is there, and what it refuses is one clear line."""
+    if importlib.util.find_spec("numba") is None:
+        raise MissingComponent('the emulator needs numba; pip install "mxfp4kernels[emulator]"')
+    from .emulator import EmulatorError
+
+    try:
+        yield
+    except EmulatorError as error:
+        raise Stopped(str(error)) from error
+
+
+@_emulating()
+def run_verb(arguments: argparse.Namespace) -> int:
+    """Run a variant or any .s file in the emulator; print what was executed."""
+    from . import execution
+
+    target = _target(arguments)
+    result = target.run()
+    _emit(execution.run_rows(result), arguments.json)
+    if not arguments.json:
+        waves = f"{len(result.workgroups)} workgroups, {result.waves} waves"
+        print(f"\n{waves}, {result.wave_instructions} wave-instructions")
+        for path in target.save():
+            print(f"wrote {path}")
+    else:
+        target.save()
+    return OK
+
+
+@_emulating()
+def verify_verb(arguments: argparse.Namespace) -> int:
+    """Run a variant in the emulator and compare with the float64 reference."""
+    result = _own_kernel(arguments).verify()
+    if arguments.json:
+        _emit([_describe_result(result)], as_json=True)
+    else:
+        print(result.report())
+    return OK if result.passed else FAILED
+
+
+@_emulating()
+def sanitize_verb(arguments: argparse.Namespace) -> int:
+    """Look for missing waits, missing barriers and races in a variant or any .s file."""
+    from . import execution
+
+    report = _target(arguments).sanitize()
+    _emit(execution.hazard_rows(report), arguments.json)
+    if not arguments.json:
+        print(execution.verdict(report))
+    return OK if report.clean else FAILED
+
+
+@_emulating()
+def needless_verb(arguments: argparse.Namespace) -> int:
+    """List waits and barriers that a variant or any .s file can do without, one at a time."""
+    from . import execution
+
+    report = _target(arguments).sanitize()
+    _emit(execution.needless_rows(report), arguments.json)
+    if not arguments.json:
+        print(execution.needless_summary(report))
+    return OK
+
+
+@_emulating()
+def study_verb(arguments: argparse.Namespace) -> int:
+    """Run the numerics study: every variant and setting, every mutant; write data/numerics/."""
+    from .study import command
+
+    compiler = _compiler(arguments)
+    study = command.Study(
+        compiler,
+        arguments.workers or command.default_workers(),
+        arguments.output or command.FOLDER,
+        lambda what, unit: _progress(what, arguments.quiet, unit),
+    )
+    written = study.run(arguments.part or PARTS)
+    if not arguments.quiet:
+        for name, rows in written.items():
+            print(f"{name}: {rows} rows")
+    return OK
+
+
+def _target(arguments: argparse.Namespace) -> execution.Target:
+    """A .s file with its launch, or a variant with a problem."""
+    from . import execution
+
+    if not arguments.target.endswith(".s"):
+        return _own_kernel(arguments)
+    if arguments.launch is None:
+        raise ValueError(f"{arguments.target} needs --launch FILE; docs/emulator.md describes it")
+    return execution.foreign(Path(arguments.target), arguments.launch)
+
+
+def _own_kernel(arguments: argparse.Namespace) -> execution.OwnKernel:
+    from . import execution
+
+    job = Job(_variant(arguments.target), arguments.shape, arguments.flags, arguments.arch)
+    kernel = _compiler(arguments).compile(job)
+    _show_warnings([kernel])
+    inputs = execution.Inputs(
+        arguments.m,
+        arguments.routing,
+        arguments.seed,
+        arguments.content,
+        tuple(arguments.workgroup or ()),
+        arguments.all,
+    )
+    return execution.OwnKernel.of(kernel, inputs)
+
+
+def _describe_result(result: Result) -> dict[str, object]:
+    plain = asdict(result.comparison)
+    wrong = [str(element) for element in result.comparison.wrong]
+    return {
+        "passed": result.passed,
+        "tiles": len(result.tiles),
+        **plain,
+        "cos": result.comparison.cos,
+        "wrong": wrong,
+        "stray_bytes": result.strays,
+        "output_sha256": result.digest,
+        "seconds": result.seconds,
+    }
+
+
 def _describe(kernel: CompiledKernel) -> dict[str, object]:
     job = kernel.job
     return {
@@ -444,9 +585,45 @@ def _parser() -> argparse.ArgumentParser:
     _add_diff(verb("diff", diff_verb))
     _add_ablate(verb("ablate", ablate_verb))
     _add_claims(verb("claims", claims_verb))
+    _add_launch(verb("run", run_verb), foreign=True)
+    _add_launch(verb("verify", verify_verb), foreign=False)
+    _add_launch(verb("sanitize", sanitize_verb), foreign=True)
+    _add_launch(verb("needless", needless_verb), foreign=True)
+    _add_study(verb("study", study_verb))
     _add_bench(verb("bench", bench_verb))
     _add_counters(verb("counters", counters_verb))
     return parser
+
+
+def _add_launch(parser: argparse.ArgumentParser, *, foreign: bool) -> None:
+    either = "a variant such as gemm1/bm128" + (", or a .s file" if foreign else "")
+    parser.add_argument("target", help=either)
+    if foreign:
+        parser.add_argument(
+            "--launch", type=Path, help="YAML or JSON: how to launch a .s file (docs/emulator.md)"
+        )
+    _add_flags(parser)
+    _add_compiler(parser)
+    parser.add_argument("--m", type=int, default=16, help="tokens (default: %(default)s)")
+    parser.add_argument("--routing", default="random", help="how tokens choose experts")
+    parser.add_argument("--content", default="normal", help="normal, edges or special")
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: %(default)s)")
+    parser.add_argument(
+        "--workgroup", type=int, action="append", help="run this one; may be given again"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="run the whole grid, not a sample of workgroups"
+    )
+    _add_json(parser)
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    _add_compiler(parser, shape=False)
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be given again"
+    )
+    parser.add_argument("-o", "--output", type=Path, help="directory (default: data/numerics)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
@@ -537,8 +714,9 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_compiler(parser: argparse.ArgumentParser) -> None:
-    _add_shape(parser)
+def _add_compiler(parser: argparse.ArgumentParser, *, shape: bool = True) -> None:
+    if shape:
+        _add_shape(parser)
     parser.add_argument("--arch", default=ARCHITECTURES[0], help="target (default: %(default)s)")
     parser.add_argument(
         "--cache",
@@ -563,10 +741,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STORAGE
     except KeyboardInterrupt:
         return _complain(INTERRUPTED, "interrupted; what was finished is kept, run again to go on")
-    except (CompileError, RoundFailed) as error:
+    except (CompileError, RoundFailed, StudyError) as error:
         if arguments.verbose:
             print(error.details, file=sys.stderr)
         return _complain(FAILED, f"{error}; mxfp4kernels --verbose {arguments.verb} shows more")
+    except Stopped as error:
+        return _complain(FAILED, str(error))
     except (MissingComponent, NoDevice) as error:
         return _complain(MISSING, str(error))
     except (ValueError, counts.MissingCounts) as error:

@@ -1,0 +1,239 @@
+"""A launch written down in YAML or JSON, for assembly that comes from elsewhere.
+
+    kernel: tree_sum            # which one, if the file holds several
+    grid: [4, 1, 1]             # workgroups
+    block: [256, 1, 1]          # work-items of a workgroup
+    arguments:                  # as the kernel declares them, hidden ones left out
+      - {buffer: out, shape: [4], dtype: int32, fill: 0}
+      - {buffer: a, npy: a.npy, read_only: true}
+      - {value: 1024}
+      - {bytes: "00 04 00 00"}
+
+A buffer has its content from ``npy`` (a file next to this one), or a ``shape`` and a ``dtype`` with
+a ``fill`` (a number in every element; without it, poison), or a ``size`` in bytes. ``save: x.npy``
+keeps what the kernel left in it. ``workgroups`` picks some of the grid, ``dynamic_lds`` adds LDS.
+Needs neither FlyDSL nor torch.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from .emulator import Memory, Report, RunResult, launch, pack_kernarg, sanitize
+from .emulator.memory import POISON
+from .files import write_bytes
+from .isa import Program, parse_all
+
+Array = npt.NDArray[np.generic]
+Size3 = tuple[int, int, int]
+
+KEYS = ("kernel", "grid", "block", "dynamic_lds", "workgroups", "arguments")
+BUFFER_KEYS = ("buffer", "npy", "shape", "dtype", "size", "fill", "read_only", "save")
+
+
+class LaunchFileError(ValueError):
+    """A launch description that cannot be understood or does not fit the kernel."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A buffer to be kept: its array, and the file to write."""
+
+    array: Array
+    path: Path
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel ready to run, its buffers in memory.
+
+    Attributes:
+        program: the kernel.
+        kernarg: its arguments.
+        grid, block: workgroups, and work-items of each, along x, y, z.
+        memory: holds the buffers.
+        workgroups: flat ids to run, all when ``None``.
+        dynamic_lds: bytes of LDS beyond the static size.
+        saved: buffers to be kept.
+    """
+
+    program: Program
+    kernarg: bytes
+    grid: Size3
+    block: Size3
+    memory: Memory
+    workgroups: tuple[int, ...] | None
+    dynamic_lds: int
+    saved: tuple[Saved, ...]
+
+    def run(self) -> RunResult:
+        """Run the kernel; stores land in the buffers.
+
+        Raises:
+            EmulatorError: the kernel cannot be run, or accesses what it must not.
+        """
+        return launch(
+            self.program,
+            self.kernarg,
+            self.grid,
+            self.block,
+            self.memory,
+            workgroups=self.workgroups,
+            dynamic_lds=self.dynamic_lds,
+        )
+
+    def sanitize(self) -> Report:
+        """Run the kernel under the sanitizer.
+
+        Raises:
+            EmulatorError: as :meth:`run`.
+        """
+        return sanitize(
+            self.program,
+            self.kernarg,
+            self.grid,
+            self.block,
+            self.memory,
+            workgroups=self.workgroups,
+            dynamic_lds=self.dynamic_lds,
+        )
+
+    def save(self) -> tuple[Path, ...]:
+        """Write the buffers that are to be kept, each whole; returns the files.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        for saved in self.saved:
+            write_bytes(saved.path, _npy(saved.array))
+        return tuple(saved.path for saved in self.saved)
+
+
+def _npy(array: Array) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def prepare(assembly: str, path: Path) -> Prepared:
+    """The launch of ``path`` for a kernel of ``assembly``.
+
+    Raises:
+        LaunchFileError: the description is wrong; the message names the place.
+        AssemblyError, LaunchError: the text is no kernel, or the arguments do not fit it.
+        OSError: a file cannot be read.
+    """
+    plain = _mapping(path)
+    program = _program(assembly, plain.get("kernel"), path)
+    grid, block = (_size3(plain, name, path) for name in ("grid", "block"))
+    memory = Memory()
+    values, saved = [], []
+    for position, entry in enumerate(plain.get("arguments", ())):
+        try:
+            value, keep = _argument(entry, memory, path.parent)
+        except (LaunchFileError, TypeError, ValueError) as error:
+            raise LaunchFileError(f"{path.name}: argument {position}: {error}") from error
+        values.append(value)
+        saved += keep
+    lds = int(plain.get("dynamic_lds", 0))
+    chosen = plain.get("workgroups")
+    return Prepared(
+        program,
+        pack_kernarg(program, values, grid, block, lds),
+        grid,
+        block,
+        memory,
+        None if chosen is None else tuple(map(int, chosen)),
+        lds,
+        tuple(saved),
+    )
+
+
+def _mapping(path: Path) -> Mapping[str, Any]:
+    try:
+        plain = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise LaunchFileError(f"{path.name} is neither YAML nor JSON: {error}") from error
+    if not isinstance(plain, dict):
+        raise LaunchFileError(f"{path.name} must be a mapping with {', '.join(KEYS)}")
+    _known(plain, KEYS, path.name)
+    return plain
+
+
+def _known(plain: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    unknown = [str(key) for key in plain if key not in keys]
+    if unknown:
+        raise LaunchFileError(
+            f"{where}: unknown key {', '.join(unknown)}; choose from {', '.join(keys)}"
+        )
+
+
+def _program(assembly: str, name: str | None, path: Path) -> Program:
+    programs = {program.name: program for program in parse_all(assembly)}
+    if name is None and len(programs) == 1:
+        return next(iter(programs.values()))
+    if name not in programs:
+        raise LaunchFileError(
+            f"{path.name}: kernel {name!r} is not in the assembly; it has {', '.join(programs)}"
+        )
+    return programs[name]
+
+
+def _size3(plain: Mapping[str, Any], name: str, path: Path) -> Size3:
+    value = plain.get(name)
+    sizes = [value] if isinstance(value, int) else value
+    if not isinstance(sizes, list) or not 1 <= len(sizes) <= 3:
+        raise LaunchFileError(f"{path.name}: {name} must be one to three sizes, got {value!r}")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def _argument(
+    entry: Mapping[str, Any], memory: Memory, folder: Path
+) -> tuple[int | float | bytes, list[Saved]]:
+    """The value of an argument, and the buffer to keep, if any."""
+    if "buffer" in entry:
+        return _buffer(entry, memory, folder)
+    if "value" in entry:
+        _known(entry, ("value",), "a value")
+        value = entry["value"]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise LaunchFileError(f"value must be a number, got {value!r}")
+        return value, []
+    if "bytes" in entry:
+        _known(entry, ("bytes",), "bytes")
+        return bytes.fromhex(entry["bytes"]), []
+    raise LaunchFileError(f"needs buffer, value or bytes, got {entry!r}")
+
+
+def _buffer(entry: Mapping[str, Any], memory: Memory, folder: Path) -> tuple[int, list[Saved]]:
+    _known(entry, BUFFER_KEYS, "a buffer")
+    array = _content(entry, folder)
+    writable = not entry.get("read_only", False)
+    address = memory.allocate(str(entry["buffer"]), array, writable=writable)
+    return address, [Saved(array, folder / entry["save"])] if "save" in entry else []
+
+
+def _content(entry: Mapping[str, Any], folder: Path) -> Array:
+    given = [name for name in ("npy", "shape", "size") if name in entry]
+    if len(given) != 1:
+        raise LaunchFileError(f"buffer {entry['buffer']!r} needs one of npy, shape and size")
+    if "npy" in entry:
+        loaded: Array = np.load(folder / entry["npy"], allow_pickle=False)
+        return np.ascontiguousarray(loaded)
+    dtype = np.dtype(entry.get("dtype", "uint8"))
+    shape = tuple(entry["shape"]) if "shape" in entry else (int(entry["size"]) // dtype.itemsize,)
+    if "fill" in entry:
+        return np.full(shape, entry["fill"], dtype)
+    return (
+        np.full(int(np.prod(shape)) * dtype.itemsize, POISON, np.uint8).view(dtype).reshape(shape)
+    )
