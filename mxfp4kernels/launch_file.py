@@ -234,6 +234,6 @@ def _content(entry: Mapping[str, Any], folder: Path) -> Array:
     shape = tuple(entry["shape"]) if "shape" in entry else (int(entry["size"]) // dtype.itemsize,)
     if "fill" in entry:
         return np.full(shape, entry["fill"], dtype)
-    return (
-        np.full(int(np.prod(shape)) * dtype.itemsize, POISON, np.uint8).view(dtype).reshape(shape)
-    )
+    poison = np.full(math.prod(shape) * dtype.itemsize, POISON, np.uint8)
+    typed: Array = poison.view(dtype).reshape(shape)
+    return typed
