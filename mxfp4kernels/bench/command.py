@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # it needs SciPy, which a plan does not
     from .session import Runner
 
 
-INSTALL = 'pip install "mxfp4kernels[bench]"'
+NEEDS = ("scipy", "torch", "numba")
+INSTALL = 'pip install "mxfp4kernels[bench,compile,emulator]"'
 ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
 """Names of :data:`mxfp4kernels.inputs.ROUTINGS`, which imports torch; a test compares them."""
 
@@ -43,7 +44,7 @@ def add_options(
         variant: parses a variant.
     """
     _add_what(parser, checked, variant)
-    _add_how(parser)
+    _add_how(parser, checked)
 
 
 def _add_what(
@@ -113,7 +114,7 @@ def _add_routing(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of routing and inputs (default: 0)")
 
 
-def _add_how(parser: argparse.ArgumentParser) -> None:
+def _add_how(parser: argparse.ArgumentParser, checked: Checked) -> None:
     default = Procedure()
     how = parser.add_argument_group("how it is measured")
     how.add_argument("--cache-mode", choices=CACHES, default=default.cache, help="of the device")
@@ -138,7 +139,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--launch-only",
-        type=int,
+        type=checked(_count),
         metavar="N",
         help="check every kernel and launch it N times without graphs or times, for a profiler",
     )
@@ -154,6 +155,12 @@ def _tokens(text: str) -> tuple[int, ...]:
             f"give whole numbers above 0 with commas between, such as 4,64; got {text!r}"
         )
     return tuple(dict.fromkeys(map(int, words)))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"give a whole number above 0; got {text!r}")
+    return int(text)
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -266,7 +273,7 @@ def run(these: Ready, name: str | None, report: Report) -> Path:
 
 def _bound(plan: Plan, arguments: argparse.Namespace) -> tuple[dict[str, Binding], Plan]:
     """The baselines that are there, and the plan without those that are not."""
-    for package in ("scipy", "torch"):
+    for package in NEEDS:
         if importlib.util.find_spec(package) is None:
             raise MissingComponent(f"the bench needs {package}, which is not installed; {INSTALL}")
     bindings: dict[str, Binding] = {}

@@ -198,6 +198,7 @@ class KernelWorkload:
         one = sum(
             tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None
         )
+        torch.cuda.empty_cache()  # what the case before had
         free, _ = torch.cuda.mem_get_info(place)
         if sets * one > free:
             raise NotEnoughMemory(

@@ -68,6 +68,7 @@ class TestPlan:
             (("--m", "4,x"), "whole numbers above 0"),
             (("--variant", "gemm1/bm7"), "no variant 'bm7'"),
             (("--rounds", "2"), "at least 5"),
+            (("--launch-only", "0"), "a whole number above 0"),
             (("--threshold", "0.9"), "between 0 and 0.5"),
             (("--against", "aiter-hip"), "unknown flag or preset 'aiter-hip'"),
             (("--with", "triton=a:b"), "unknown baseline 'triton'"),
@@ -128,7 +129,7 @@ class TestRefusal:
         )
         code, _, err = run(capsys, "--m", "4")
         assert code == cli.MISSING
-        assert 'needs scipy, which is not installed; pip install "mxfp4kernels[bench]"' in err
+        assert 'needs scipy, which is not installed; pip install "mxfp4kernels[bench,' in err
 
 
 class TestCases:

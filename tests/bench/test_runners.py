@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from mxfp4kernels import cli
+from mxfp4kernels.bench import torch_device
 from mxfp4kernels.bench.baselines import PARAMETERS, Absent, bind, parse_baseline, version_of
 from mxfp4kernels.bench.cases import Setting, build_cases
 from mxfp4kernels.bench.columns import NAMES
@@ -186,6 +189,22 @@ class TestLive:
         assert {label: check.passed for label, check in checks.items()} == {
             setting.label: True for setting in cases[0].settings
         }
+
+    def test_the_verb_from_options_to_files(self, package, tmp_path, monkeypatch, capsys) -> None:
+        monkeypatch.setattr(torch_device, "require_gfx950", EmulatedDevice)
+        words = ("bench", "--shape", str(SHAPE), "--variant", "gemm2/bm16_atomic_nt", "--m", "3")
+        words = (*words, "--study", "presets", "--with", f"aiter-hip={package}:gemm2")
+        words = (*words, "--with", "aiter-flydsl=not_there:f", "-o", str(tmp_path / "out"))
+        assert cli.main([*words, "--rounds", "5", "--passes", "1", "--replay-ms", "2"]) == 0
+        captured = capsys.readouterr()
+        assert "left out: aiter-flydsl is absent: not_there is not installed" in captured.err
+        (table,) = (tmp_path / "out").glob("*.csv")
+        assert str(table) in captured.out
+        rows = read_csv(table, NAMES)
+        assert [row["implementation"] for row in rows][-1] == "aiter-hip"
+        assert cli.main([*words, "--launch-only", "1", "--json"]) == 0
+        launched = json.loads(capsys.readouterr().out)
+        assert [row["check"] for row in launched] == ["passed"] * 3
 
     def test_the_jobs_of_a_plan_are_each_kernel_once(self) -> None:
         variant = find_variant("gemm1", "bm32_nt")

@@ -1,0 +1,197 @@
+"""The device through torch, with a stand-in for ``torch.cuda`` that notes what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from mxfp4kernels.bench.device import NoDevice
+from mxfp4kernels.bench.telemetry import Reading, Telemetry
+from mxfp4kernels.bench.torch_device import GFX950_CACHES, TorchDevice
+
+
+class Cuda:
+    """A stream's worth of calls in order; time passes by one millisecond per launch."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.now = 0.0
+        self.host_is_late = False
+        self.processes = [{7}, {7, 42}, {7, 42}]
+
+    def launch(self) -> None:
+        self.calls.append("launch")
+        self.now += 1.0
+
+    def event(self, enable_timing: bool) -> SimpleNamespace:
+        assert enable_timing
+        event = SimpleNamespace(at=None)
+
+        def record() -> None:
+            self.calls.append("event")
+            event.at = self.now
+            self.now += 0.01
+
+        event.record = record
+        event.query = lambda: self.host_is_late
+        event.synchronize = lambda: None
+        event.elapsed_time = lambda other: other.at - event.at
+        return event
+
+    @contextmanager
+    def capture(self, graph: SimpleNamespace, stream: object) -> Iterator[None]:
+        before, self.calls = self.calls, []
+        yield
+        graph.recorded, self.calls = self.calls, before
+
+    def new_graph(self) -> SimpleNamespace:
+        graph = SimpleNamespace(recorded=[])
+
+        def replay() -> None:
+            self.calls.append(f"replay of {len(graph.recorded)}")
+            self.now += len(graph.recorded)
+
+        graph.replay = replay
+        return graph
+
+    def list_processes(self, place: torch.device) -> str:
+        listed = self.processes.pop(0) if len(self.processes) > 1 else self.processes[0]
+        lines = [f"process {pid:>10d} uses {1.5:>12.3f} MB GPU memory" for pid in sorted(listed)]
+        return "\n".join(["GPU:0", *lines])
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Cuda:
+    fake = Cuda()
+    properties = SimpleNamespace(
+        gcnArchName="gfx950:sramecc+:xnack-",
+        multi_processor_count=256,
+        L2_cache_size=4 << 20,
+        clock_rate=2_400_000,
+    )
+    replacements = {
+        "is_available": lambda: True,
+        "Stream": lambda place: "stream",
+        "stream": lambda stream: nullcontext(),
+        "device": lambda place: nullcontext(),
+        "synchronize": lambda place: None,
+        "Event": fake.event,
+        "CUDAGraph": fake.new_graph,
+        "graph": fake.capture,
+        "get_device_properties": lambda place: properties,
+        "get_device_name": lambda place: "AMD Instinct MI355X",
+        "list_gpu_processes": fake.list_processes,
+        "clock_rate": lambda place: 2350,
+        "power_draw": lambda place: 900,
+        "temperature": lambda place: 61,
+    }
+    for name, replacement in replacements.items():
+        monkeypatch.setattr(torch.cuda, name, replacement)
+    monkeypatch.setattr(torch.version, "hip", "7.1.0")
+    monkeypatch.setattr(torch, "zeros", lambda *sizes, device: None)
+    return fake
+
+
+def test_a_timed_replay_follows_on_an_untimed_one(cuda: Cuda) -> None:
+    device = TorchDevice()
+    graph = device.capture([cuda.launch] * 5)
+    assert graph.launches == 5
+    assert "launch" not in cuda.calls, "capturing runs nothing"
+    cuda.calls.clear()
+    replay = device.time(graph)
+    assert cuda.calls == ["replay of 5", "event", "replay of 5", "event"]
+    assert replay.seconds == pytest.approx(5.01e-3)
+    assert not replay.late
+    cuda.host_is_late = True
+    assert device.time(graph).late
+
+
+def test_without_a_graph_one_launch_leads(cuda: Cuda) -> None:
+    device = TorchDevice()
+    cuda.calls.clear()
+    replay = device.time_launches([cuda.launch] * 3)
+    assert cuda.calls == ["launch", "event", "launch", "launch", "launch", "event"]
+    assert replay.seconds == pytest.approx(3.01e-3)
+
+
+def test_the_event_floor_is_what_two_events_are_apart(cuda: Cuda) -> None:
+    assert TorchDevice().event_floor() == pytest.approx(0.01e-3)
+
+
+def test_what_the_device_is(cuda: Cuda) -> None:
+    info = TorchDevice().info
+    assert (info.name, info.arch, info.compute_units) == ("AMD Instinct MI355X", "gfx950", 256)
+    assert info.cache_bytes == GFX950_CACHES == 288 << 20
+    assert info.max_clock_mhz == 2400
+    assert info.runtime == "ROCm 7.1.0"
+
+
+def test_sensors_in_the_vendor_s_units(cuda: Cuda, monkeypatch) -> None:
+    device = TorchDevice()
+    replay = device.time(device.capture([cuda.launch]))
+    assert replay.sensors.clock_mhz == 2350
+    assert replay.sensors.power_w == 900
+    assert replay.sensors.temperature_c == 61
+    assert device.unreadable() == {}
+    monkeypatch.setattr(torch.version, "hip", None)
+    assert Telemetry(device.place).sensors().power_w == pytest.approx(0.9)
+
+
+def test_other_processes_are_those_that_did_not_come_with_us(cuda: Cuda) -> None:
+    device = TorchDevice()
+    assert device.other_processes() == 1
+    cuda.processes = [{7, 42, 99}]
+    assert device.other_processes() == 2
+    cuda.processes = [{42}]
+    assert device.other_processes() == 0
+
+
+def test_what_cannot_be_read_is_none_with_its_reason(cuda: Cuda, monkeypatch) -> None:
+    class VendorError(Exception):
+        """The libraries' errors derive from nothing that can be named here."""
+
+    def fails(place: torch.device) -> int:
+        raise VendorError("permission denied")
+
+    monkeypatch.setattr(torch.cuda, "clock_rate", fails)
+    monkeypatch.setattr(torch.cuda, "power_draw", lambda place: 0)
+    monkeypatch.setattr(
+        torch.cuda, "list_gpu_processes", lambda place: "amdsmi module not found, please install"
+    )
+    device = TorchDevice()
+    replay = device.time(device.capture([cuda.launch]))
+    assert replay.sensors.clock_mhz is None
+    assert replay.sensors.power_w is None
+    assert replay.sensors.temperature_c == 61
+    assert device.other_processes() is None
+    assert device.unreadable() == {
+        "clock_mhz": "VendorError: permission denied",
+        "power_w": "not supported by this device",
+        "other_processes": "RuntimeError: amdsmi module not found, please install",
+    }
+
+
+def test_a_reading_that_works_again_forgets_its_reason() -> None:
+    values: list[object] = [RuntimeError("busy"), 5]
+
+    def read() -> object:
+        value = values.pop(0)
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    reading = Reading(read)
+    assert reading() is None
+    assert reading.absent_because == "RuntimeError: busy"
+    assert reading() == 5
+    assert reading.absent_because == ""
+
+
+def test_no_device(monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(NoDevice, match="sees no device"):
+        TorchDevice()
