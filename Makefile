@@ -10,10 +10,11 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help ablation figures notebooks test benchmark lint format clean distclean
+.PHONY: help ablation numerics figures notebooks test benchmark lint format clean distclean
 
 help:
 	@echo 'make ablation   compile all flag settings, count, check the claims, draw, run the notebooks'
+	@echo 'make numerics   run every kernel in the emulator, sanitize, mutate, draw, run the notebooks'
 	@echo 'make figures    redraw figures/ from data/'
 	@echo 'make notebooks  run notebooks/ in place'
 	@echo 'make test       run the tests'
@@ -48,6 +49,11 @@ ablation: $(INSTALLED)
 	$(BIN)/python -m mxfp4kernels.nops
 	$(BIN)/python -m mxfp4kernels.tile_loop
 	$(BIN)/python -m mxfp4kernels.quoted
+	$(BIN)/python -m mxfp4kernels.plots
+	$(BIN)/python -m mxfp4kernels.notebooks
+
+numerics: $(INSTALLED)
+	$(BIN)/mxfp4kernels study
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

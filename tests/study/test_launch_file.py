@@ -1,0 +1,97 @@
+"""Launch descriptions: what they make of a launch, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mxfp4kernels.emulator import LaunchError, MemoryFault
+from mxfp4kernels.files import REPOSITORY
+from mxfp4kernels.launch_file import LaunchFileError, Prepared, prepare
+
+FOREIGN = (REPOSITORY / "tests" / "emulator" / "foreign" / "arithmetic.s").read_text()
+BUFFERS = [
+    {"buffer": "out", "shape": [2], "dtype": "int32", "fill": 0, "save": "out.npy"},
+    {"buffer": "a", "npy": "a.npy", "read_only": True},
+]
+LAUNCH = {"kernel": "tree_sum", "grid": [2], "block": 256, "arguments": BUFFERS}
+
+
+def described(folder: Path, assembly: str = FOREIGN, **changes: object) -> Prepared:
+    np.save(folder / "a.npy", np.arange(512, dtype=np.int32))
+    path = folder / "launch.json"
+    path.write_text(json.dumps(LAUNCH | changes))
+    return prepare(assembly, path)
+
+
+def test_buffers_are_filled_run_and_saved(tmp_path: Path) -> None:
+    launch = described(tmp_path)
+    assert (launch.grid, launch.block) == ((2, 1, 1), (256, 1, 1))
+    assert launch.run().waves == 8
+    assert launch.save() == (tmp_path / "out.npy",)
+    assert np.load(tmp_path / "out.npy").tolist() == [sum(range(256)), sum(range(256, 512))]
+
+
+def test_some_workgroups_only(tmp_path: Path) -> None:
+    launch = described(tmp_path, workgroups=[1])
+    assert launch.run().workgroups == (1,)
+    launch.save()
+    assert np.load(tmp_path / "out.npy").tolist() == [0, sum(range(256, 512))]
+
+
+def test_a_buffer_without_fill_is_poison_and_exactly_as_large_as_it_says(tmp_path: Path) -> None:
+    short = [{"buffer": "out", "size": 4, "save": "out.npy"}, BUFFERS[1]]
+    launch = described(tmp_path, arguments=short)
+    assert launch.memory.buffers[0].data.tolist() == [0xA5] * 4
+    with pytest.raises(MemoryFault, match="0 bytes past the end of 'out'"):
+        launch.run()
+
+
+def test_a_read_only_buffer_faults_on_a_store(tmp_path: Path) -> None:
+    swapped = [{"buffer": "out", "size": 8, "read_only": True}, BUFFERS[1]]
+    with pytest.raises(MemoryFault, match="read-only buffer 'out'"):
+        described(tmp_path, arguments=swapped).run()
+
+
+def test_numbers_and_bytes_are_packed_by_the_size_of_the_argument(tmp_path: Path) -> None:
+    plain = [{"value": -2}, {"bytes": "01 02 03 04 05 06 07 08"}]
+    launch = described(tmp_path, arguments=plain)
+    assert launch.kernarg[:16].hex(" ") == "fe ff ff ff ff ff ff ff 01 02 03 04 05 06 07 08"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kernel": "mona_lisa"}, "kernel 'mona_lisa' is not in the assembly; it has integer_div"),
+        ({"kernel": None}, "kernel None is not in the assembly"),
+        ({"grid": []}, "grid must be one to three sizes, got \\[\\]"),
+        ({"grid": "four"}, "grid must be one to three sizes, got 'four'"),
+        ({"blok": 1}, "unknown key blok; choose from kernel, grid, block"),
+        ({"arguments": [{"buffer": "out"}]}, "argument 0: buffer 'out' needs one of npy, shape"),
+        ({"arguments": [{"buffer": "o", "size": 4, "npy": "a.npy"}]}, "needs one of npy, shape"),
+        ({"arguments": [{"buffer": "o", "size": 4, "fil": 0}]}, "unknown key fil"),
+        ({"arguments": [{"value": "many"}]}, "argument 0: value must be a number, got 'many'"),
+        ({"arguments": [{"pointer": 4}]}, "argument 0: needs buffer, value or bytes"),
+        ({"arguments": [{"bytes": "0g"}]}, "argument 0: non-hexadecimal"),
+        ({"arguments": [BUFFERS[0] | {"dtype": "int33"}]}, "argument 0: data type 'int33'"),
+    ],
+)
+def test_refusals_name_the_place(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(LaunchFileError, match=message):
+        described(tmp_path, **changes)
+
+
+def test_too_few_arguments_are_the_emulators_to_refuse(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match="takes 2 arguments, got 1"):
+        described(tmp_path, arguments=BUFFERS[:1])
+
+
+def test_text_that_is_no_description(tmp_path: Path) -> None:
+    path = tmp_path / "launch.yaml"
+    for text, message in (("- 1", "must be a mapping"), ("{", "neither YAML nor JSON")):
+        path.write_text(text)
+        with pytest.raises(LaunchFileError, match=message):
+            prepare(FOREIGN, path)
