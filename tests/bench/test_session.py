@@ -321,7 +321,7 @@ from mxfp4kernels.bench.session import measure
 class Slow(Simulated):
     def measure(self, case, numbers):
         for record in super().measure(case, numbers):
-            time.sleep(0.03)
+            time.sleep(0.2)
             yield record
 
 measure(TestResume.PLAN, Slow(procedure=TestResume.PLAN.procedure), Path(sys.argv[1]))
