@@ -5,11 +5,13 @@ Every number that comes from here is modelled, not measured; :mod:`mxfp4kernels.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+import torch
 
 from . import emulator, shapes
 from .compiler import CompiledKernel, Compiler, Job
@@ -19,7 +21,7 @@ from .flags import FlagSet, acting
 from .inputs import ROUTINGS, generator
 from .isa import Program, occupancy_of
 from .kernarg import explicit_values
-from .layout import sort_tokens
+from .layout import max_rows, sort_tokens
 from .problem import WORKGROUP, Problem
 from .shapes import Shape, Variant
 from .timing.code import lower
@@ -32,7 +34,8 @@ FILLS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Rows of a block that a trace may have; the mean of a launch is rounded to the nearest."""
 PERSISTENT_TILES = (3, 6)
 """Tiles per workgroup of a persistent kernel's two traces."""
-TRACED_TOPK = 9
+CODE_CONSTANTS = ("trans_cycles", "packed_f32_cycles", "cross_lane_cycles")
+"""Constants with a range that the lowered code depends on."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def tiles_of(launch: Launch) -> Tiles:
     variant, shape = launch.variant, launch.shape
     rng = generator(launch.seed, 1)
     chosen = ROUTINGS[launch.routing](launch.tokens, shape, rng).contiguous()
-    weights = chosen.new_zeros(chosen.shape, dtype=_float())
+    weights = torch.zeros(chosen.shape)
     sorting = sort_tokens(chosen, weights, shape.experts, variant.block_m)
     token = sorting.m_indices.numpy().astype(np.int64).reshape(-1, variant.block_m)
     real = token < launch.tokens
@@ -69,7 +72,7 @@ def tiles_of(launch: Launch) -> Tiles:
     k_bytes = shapes.TILE_K // 2
     rows = 1 if first else variant.block_m
     values = 2 * shapes.TILE_K if variant.inline_quant else k_bytes
-    blocks = shapes_max_blocks(launch)
+    most = max_rows(launch.tokens, shape.topk, shape.experts, variant.block_m)
     return Tiles(
         expert=sorting.sorted_expert_ids.numpy().astype(np.int64),
         row_start=np.cumsum([0, *counts.tolist()], dtype=np.int64),
@@ -78,23 +81,9 @@ def tiles_of(launch: Launch) -> Tiles:
         k_tiles=shapes.k_tiles(variant, shape),
         row_bytes=rows * (values + shapes.TILE_K // 32),
         column_bytes=shapes.TILE_N * (k_bytes + shapes.TILE_K // 32),
-        grid=shapes.workgroups(variant, shape, blocks),
+        grid=shapes.workgroups(variant, shape, most // variant.block_m),
         persistent=variant.persistent,
     )
-
-
-def _float() -> object:
-    import torch
-
-    return torch.float32
-
-
-def shapes_max_blocks(launch: Launch) -> int:
-    """Blocks of rows that the grid is made for."""
-    from .layout import max_rows
-
-    variant, shape = launch.variant, launch.shape
-    return max_rows(launch.tokens, shape.topk, shape.experts, variant.block_m) // variant.block_m
 
 
 def fill_of(launch: Launch) -> int:
@@ -126,6 +115,12 @@ class Modeller:
         for job, made in zip(missing, self.compiler.compile_all(missing), strict=True):
             self._compiled[job] = made
 
+    def assembly_digests(self, jobs: Sequence[Job]) -> list[str]:
+        """SHA-256 of each job's assembly."""
+        self.prepare(jobs)
+        texts = [self._compiled[job].assembly for job in jobs]
+        return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
     def kernel(self, variant: Variant, shape: Shape, flags: FlagSet, fill: int) -> Kernel:
         """A kernel with the trace of a workgroup whose block has ``fill`` real rows."""
         return self.traced(variant, shape, flags, fill)[0]
@@ -139,7 +134,10 @@ class Modeller:
         if key not in self._kernels:
             self.prepare([job])
             program = self._compiled[job].program
-            self._kernels[key] = (trace_kernel(program, variant, shape, fill, self.hardware), program)
+            self._kernels[key] = (
+                trace_kernel(program, variant, shape, fill, self.hardware),
+                program,
+            )
         return self._kernels[key]
 
     def traffic(self, launch: Launch, kernel: Kernel) -> Traffic:
@@ -153,8 +151,12 @@ class Modeller:
         self, launch: Launch, flags: FlagSet, hardware: Hardware | None = None
     ) -> Estimate:
         """The modelled time of a launch with some flags on."""
-        kernel = self.kernel(launch.variant, launch.shape, flags, fill_of(launch))
+        kernel, program = self.traced(launch.variant, launch.shape, flags, fill_of(launch))
         traffic = self.traffic(launch, kernel)
+        if hardware is not None and any(
+            hardware[name] != self.hardware[name] for name in CODE_CONSTANTS
+        ):
+            kernel = replace(kernel, code=lower(program, hardware))
         return estimate(kernel, tiles_of(launch), hardware or self.hardware, traffic)
 
 

@@ -14,8 +14,8 @@ from .traffic import A, B, Tiles, Traffic, traffic_of
 from .unit import MemoryState, UnitRun, hbm_part, mean_latency, simulate
 from .work import Field, Work
 
-EXACT_GROUPS = 12
-"""Workgroups per compute unit up to which all are simulated; more are extrapolated."""
+EXACT_GROUPS = 6
+"""Twice this many workgroups per compute unit are simulated; more are extrapolated."""
 CLOCK_STEPS = 3
 CLOCK_TOLERANCE = 0.02
 """GHz between two steps below which the clock has settled."""
