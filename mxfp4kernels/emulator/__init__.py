@@ -16,7 +16,8 @@ from mxfp4kernels.emulator.kernarg import explicit_arguments, pack_kernarg
 from mxfp4kernels.emulator.launch import RunResult, launch
 from mxfp4kernels.emulator.memory import Memory
 from mxfp4kernels.emulator.mutants import Mutant, mutants
-from mxfp4kernels.emulator.sanitizer import LOCKSTEP, Order, Report, orders, sanitize
+from mxfp4kernels.emulator.orders import LOCKSTEP, Order, orders
+from mxfp4kernels.emulator.sanitizer import Report, sanitize
 
 __all__ = [
     "LOCKSTEP",

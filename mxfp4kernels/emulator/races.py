@@ -37,6 +37,29 @@ _OWN_GLOBAL = np.zeros((KINDS, KINDS), np.bool_)
 
 
 @numba.njit(cache=True, nogil=True)
+def _own_finding(entry: int, ends: npt.NDArray[np.int32]) -> int:  # pragma: no cover - compiled
+    """Order between two accesses of one wave: the first must have been waited for."""
+    if ends[0, entry] == OPEN:
+        return CONFLICT
+    return OWNER if ends[1, entry] == OPEN else 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _finding(
+    entry: int, epoch: int, same_barrier_since: int, ends: npt.NDArray[np.int32]
+) -> int:  # pragma: no cover - compiled
+    """Order between an earlier access and one of another wave, issued in ``epoch``."""
+    if ends[0, entry] >= epoch:
+        return CONFLICT
+    finding = 0
+    if ends[1, entry] >= epoch:
+        finding |= OWNER
+    if ends[0, entry] >= same_barrier_since:
+        finding |= BARRIER
+    return finding
+
+
+@numba.njit(cache=True, nogil=True)
 def _check(
     shadow: npt.NDArray[np.int32],
     wave: int,
@@ -77,26 +100,13 @@ def _check(
                         continue
                     written = written or before != READ
                     if other == wave:
-                        if not own[kind, before]:
-                            continue
-                        finding = 0
-                        if ends[0, entry] == OPEN:
-                            finding = CONFLICT
-                        elif ends[1, entry] == OPEN:
-                            finding = OWNER
-                    elif not others[kind, before]:
-                        continue
-                    elif ends[0, entry] >= epoch:
-                        finding = CONFLICT
+                        finding = _own_finding(entry, ends) if own[kind, before] else 0
+                    elif others[kind, before]:
+                        finding = _finding(entry, epoch, same_barrier_since, ends)
                     else:
                         finding = 0
-                        if ends[1, entry] >= epoch:
-                            finding |= OWNER
-                        if ends[0, entry] >= same_barrier_since:
-                            finding |= BARRIER
-                    if finding:
-                        marks[entry] |= np.uint8(finding)
-                        found |= finding
+                    marks[entry] |= np.uint8(finding)
+                    found |= finding
             if kind == READ and not written:
                 found |= UNWRITTEN
             shadow[kind, wave, byte] = record
