@@ -37,6 +37,8 @@ from .study.tables import PARTS
 
 if TYPE_CHECKING:
     from . import execution
+    from .modelled import Launch, Modeller
+    from .modelled_report import TracedUnit
     from .numerics import Result
 
 OK, FAILED, USAGE, MISSING, STORAGE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -488,6 +490,57 @@ def study_verb(arguments: argparse.Namespace) -> int:
     return OK
 
 
+@_emulating()
+def time_verb(arguments: argparse.Namespace) -> int:
+    """Model the device time of a variant's launch, or of a workgroup of any .s file."""
+    from . import modelled_report as report
+    from .timing.constants import read_hardware
+
+    if arguments.target.endswith(".s"):
+        rows = _traced(arguments).rows(arguments.groups, read_hardware())
+    else:
+        rows = report.launch_rows(_modeller(arguments), _modelled(arguments), arguments.flags)
+    _emit(rows, arguments.json)
+    if not arguments.json:
+        print("\nmodelled, not measured; constants: data/hardware/mi355x.json")
+    return OK
+
+
+@_emulating()
+def timeline_verb(arguments: argparse.Namespace) -> int:
+    """Write an interactive page of what each wave of a workgroup does over time, modelled."""
+    from .timing.constants import read_hardware
+
+    files.write_text(arguments.output, _traced(arguments).page(read_hardware()))
+    print(f"wrote {arguments.output}")
+    return OK
+
+
+def _traced(arguments: argparse.Namespace) -> TracedUnit:
+    from . import execution
+    from . import modelled_report as report
+
+    if not arguments.target.endswith(".s"):
+        return report.own_unit(_modeller(arguments), _modelled(arguments), arguments.flags)
+    if arguments.launch is None:
+        raise ValueError(f"{arguments.target} needs --launch FILE; docs/emulator.md describes it")
+    prepared = execution.foreign(Path(arguments.target), arguments.launch)
+    return report.foreign_unit(prepared, arguments.beyond_l2, arguments.to_hbm)
+
+
+def _modeller(arguments: argparse.Namespace) -> Modeller:
+    from .modelled import Modeller
+
+    return Modeller(_compiler(arguments))
+
+
+def _modelled(arguments: argparse.Namespace) -> Launch:
+    from .modelled import Launch
+
+    variant = _variant(arguments.target)
+    return Launch(variant, arguments.shape, arguments.m, arguments.routing, arguments.seed)
+
+
 def _target(arguments: argparse.Namespace) -> execution.Target:
     """A .s file with its launch, or a variant with a problem."""
     from . import execution
@@ -589,6 +642,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_launch(verb("verify", verify_verb), foreign=False)
     _add_launch(verb("sanitize", sanitize_verb), foreign=True)
     _add_launch(verb("needless", needless_verb), foreign=True)
+    _add_time(verb("time", time_verb))
+    drawing = verb("timeline", timeline_verb)
+    _add_time(drawing)
+    drawing.add_argument("-o", "--output", type=Path, default=Path("timeline.html"))
     _add_study(verb("study", study_verb))
     _add_bench(verb("bench", bench_verb))
     _add_counters(verb("counters", counters_verb))
@@ -614,6 +671,24 @@ def _add_launch(parser: argparse.ArgumentParser, *, foreign: bool) -> None:
     parser.add_argument(
         "--all", action="store_true", help="run the whole grid, not a sample of workgroups"
     )
+    _add_json(parser)
+
+
+def _add_time(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", help="a variant such as gemm1/bm128, or a .s file")
+    parser.add_argument(
+        "--launch", type=Path, help="YAML or JSON: how to launch a .s file (docs/emulator.md)"
+    )
+    _add_flags(parser)
+    _add_compiler(parser)
+    parser.add_argument("--m", type=int, default=16, help="tokens (default: %(default)s)")
+    parser.add_argument("--routing", default="family-a", help="how tokens choose experts")
+    parser.add_argument("--seed", type=int, default=0, help="of the routing")
+    parser.add_argument("--groups", type=int, default=1, help="of a .s file: workgroups on a unit")
+    for name in ("--beyond-l2", "--to-hbm"):
+        parser.add_argument(
+            name, type=float, default=1.0, help="of a .s file: fraction of global bytes (0..1)"
+        )
     _add_json(parser)
 
 
