@@ -7,6 +7,8 @@ more, two tiles are in flight as in gemm1. Layouts and lane maps: docs/kernels.m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import flydsl.expr as fx
@@ -28,6 +30,7 @@ from .primitives import (
     buffer,
     buffer_load,
     fence_schedule,
+    fence_vector_memory,
     load_i32,
     rocdl,
     u32,
@@ -95,6 +98,11 @@ class Plan:
     @property
     def pairs(self) -> int:
         return -(-self.block_m // (2 * MFMA_ROWS))
+
+    @property
+    def waits_by_hand(self) -> bool:
+        """Whether the kernel, not the back end, says how many loads may still be outstanding."""
+        return self.epilogue == "atomic" or "backend_waitcnt" not in self.flags
 
     @property
     def resident(self) -> bool:
@@ -234,17 +242,24 @@ class _Tile:
         size = ADma.HALF_TILE_RECORDS if plan.halves % HALVES else UNBOUNDED
         a_q = buffer(self.args.a_q, size)
         self.dma = ADma(a_q, self.slots, self.lds, rows, row_bytes, plan.halves, self.thread)
-        for tile in range(min(TILES_IN_FLIGHT, plan.k_tiles)):
-            self._start_a(tile)
+        self._start_a(range(min(TILES_IN_FLIGHT, plan.k_tiles)))
 
-    def _start_a(self, tile: int) -> None:
-        if self.plan.block_m < ADma.ROWS_PER_PASS:
-            with when(self.thread.wave < self.plan.block_m // ADma.ROWS_PER_WAVE):
+    def _start_a(self, tiles: Iterable[int]) -> None:
+        """Start the loads of A tiles; at BM=16 the rows are enough for two waves only."""
+        plan = self.plan
+        partial = plan.block_m < ADma.ROWS_PER_PASS
+        with (
+            when(self.thread.wave < plan.block_m // ADma.ROWS_PER_WAVE)
+            if partial
+            else nullcontext()
+        ):
+            for tile in tiles:
                 self.dma.start(tile)
-        else:
-            self.dma.start(tile)
-        self.issued.add(ADma.passes(self.plan.block_m))
-        self.issued.mark(tile)
+                self.issued.add(ADma.passes(plan.block_m))
+                self.issued.mark(tile)
+                if plan.waits_by_hand:
+                    # Such waits count the loads issued later: none of those may move up here.
+                    fence_vector_memory()
 
     def _open_weights(self) -> None:
         plan = self.plan
@@ -327,9 +342,7 @@ class _Tile:
             self._fence(tile)
             a = self.slots.read(tile, self.weights.halves_of(tile))
             if more:
-                self._start_a(ahead)
-                # The waits count loads: none may be moved before those of the A tile.
-                fence_schedule()
+                self._start_a([ahead])
             fragments = []
             for group in range(COLUMN_GROUPS):
                 accumulate(acc, a, a_scales[tile], b[tile], group)

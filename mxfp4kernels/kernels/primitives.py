@@ -71,6 +71,10 @@ def const_f32(value: float) -> Value:
     return arith.constant(T.f32, value)
 
 
+# What may still cross a scheduling barrier.
+ANY_ARITHMETIC = 0x1
+ANY_LDS = 0x80
+
 # --- global memory -------------------------------------------------------------------------------
 
 
@@ -251,6 +255,11 @@ def fp4_pair_bf16(packed: Value, pair: Value, scale: Value, byte: int) -> Value:
 def fence_schedule() -> None:
     """No instruction may be moved across this point by the back end's scheduler."""
     rocdl.sched_barrier(0)
+
+
+def fence_vector_memory() -> None:
+    """No vector-memory instruction may be moved across this point by the scheduler."""
+    rocdl.sched_barrier(ANY_ARITHMETIC | ANY_LDS)
 
 
 def set_priority(level: int) -> None:
