@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .mx import BLOCK
+from .shapes import MAX_TOPK
 
 GROUP_ROWS = 16
 """Rows (of A) or columns (of B) that one MFMA covers."""
@@ -23,7 +24,6 @@ LANE_BYTES = 16
 """Contiguous weight bytes that one lane reads: 32 elements."""
 TOKEN_MASK = 0xFFFFFF
 """A sorted token id holds the token in its low 24 bits and the slot k above them."""
-_MAX_SLOTS = 128
 
 
 def _require(condition: bool, message: str) -> None:
@@ -330,7 +330,7 @@ def _check_routing(topk_ids: Tensor, topk_weight: Tensor, experts: int, block_m:
         f"a sorted token id keeps the token in 24 bits: at most {TOKEN_MASK - 1} tokens, "
         f"got {tokens}; split the batch",
     )
-    _require(topk <= _MAX_SLOTS, f"topk must be at most {_MAX_SLOTS}, got {topk}")
+    _require(topk <= MAX_TOPK, f"topk must be at most {MAX_TOPK}, got {topk}")
 
 
 def gather_rows(rows: Tensor, m_indices: Tensor) -> Tensor:

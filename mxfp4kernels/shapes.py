@@ -19,6 +19,9 @@ BLOCK_THREADS = 256
 BUFFER_LIMIT = 2**32
 """A buffer descriptor carries a 32-bit size in bytes, and offsets into it are 32 bits wide."""
 
+MAX_TOPK = 128
+"""Experts per token that a sorted token id can tell apart: seven bits above the token's 24."""
+
 LDS_LIMIT = 163840
 """LDS bytes of a compute unit of gfx950; no workgroup can have more."""
 MFMA_ROWS = 16
@@ -66,6 +69,11 @@ class Shape:
             raise ShapeError(
                 f"topk must be at most experts, got topk={self.topk} with experts={self.experts}"
             )
+        if self.topk > MAX_TOPK:
+            raise ShapeError(
+                f"topk must be at most {MAX_TOPK}, got {self.topk}; a sorted token id has no room "
+                "for more experts per token"
+            )
         if self.inter_real is not None and not 0 < self.inter_real <= self.inter:
             raise ShapeError(
                 f"inter_real must lie in 1..inter={self.inter}, got {self.inter_real}; "
@@ -82,7 +90,7 @@ class Shape:
         return self.inter if self.inter_real is None else self.inter_real
 
 
-_SHAPE_TEXT = re.compile(r"(\d+)x(\d+)x(\d+)x(\d+)(?:r(\d+))?")
+_SHAPE_TEXT = re.compile(r"(\d+)x(\d+)x(\d+)x(\d+)(?:r(\d+))?", re.ASCII)
 
 SHAPES: Mapping[str, Shape] = MappingProxyType(
     {
@@ -346,3 +354,19 @@ def dispatch(kernel: str, tokens: int, *, lossy_gemm2: bool = False) -> Variant:
     if kernel == "gemm2" and lossy_gemm2 and row.max_tokens is None:
         name = "bm128_mxfp4"
     return find_variant(kernel, name)
+
+
+def dispatched_tokens(variant: Variant) -> tuple[int, int | None] | None:
+    """First and last number of tokens for which :func:`dispatch` picks the variant.
+
+    The last is ``None`` for no limit; the whole is ``None`` for a variant that the tuning never
+    picks. The lossy one is picked only on request.
+    """
+    lossy = variant.name == "bm128_mxfp4"
+    first, found = 1, None
+    for row in KIMI_DISPATCH:
+        name = row.gemm1 if variant.kernel == "gemm1" else row.gemm2
+        if name == variant.name or (lossy and row.max_tokens is None):
+            found = (first if found is None else found[0], row.max_tokens)
+        first = (row.max_tokens or 0) + 1
+    return found
