@@ -194,6 +194,8 @@ def _fast(a: int, b: int, c: Source, scale: Sequence[tuple[Source, int]], row: i
     def execute(w: Waves) -> None:
         lanes = w.count * LANES
         addend = np.ascontiguousarray(np.broadcast_to(c(w), (4, w.count, LANES)))
+        # All sources are read before the first result is written: the destination may overlap them.
+        result = np.empty((4, lanes), np.float32)
         tile.multiply_fp4(
             w.v[a : a + 4].reshape(4, lanes),
             w.v[b : b + 4].reshape(4, lanes),
@@ -202,8 +204,9 @@ def _fast(a: int, b: int, c: Source, scale: Sequence[tuple[Source, int]], row: i
             shifts,
             floats.E8M0_VALUES,
             addend.reshape(4, lanes),
-            w.vf[row : row + 4].reshape(4, lanes),
+            result,
         )
+        w.vf[row : row + 4] = result.reshape(4, w.count, LANES)
 
     return execute
 

@@ -249,6 +249,19 @@ def test_result_may_overlap_its_sources() -> None:
     assert [result.v(i) for i in range(4)] == [[F32.bits_of(128)] * 64] * 4
 
 
+@pytest.mark.parametrize("first", [10, 11, 13, 14])
+def test_result_may_overlap_part_of_the_accumulator_input(first: int) -> None:
+    """The back end makes such code of 16x16 forms, whose inputs are read before any result."""
+    text = (
+        f"v_mfma_scale_f32_16x16x128_f8f6f4 v[{first}:{first + 3}], v[0:3], v[4:7], v[12:15], "
+        "v8, v9 op_sel_hi:[0,0,0] cbsz:4 blgp:4"
+    )
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 127, 9: 127}
+    result = execute(text, v | {12 + i: F32.bits_of(i + 1) for i in range(4)})
+    expected = [[F32.bits_of(128 + i + 1)] * 64 for i in range(4)]
+    assert [result.v(first + i) for i in range(4)] == expected
+
+
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [

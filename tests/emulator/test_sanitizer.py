@@ -393,6 +393,15 @@ def test_weakest_count_that_is_safe() -> None:
     assert not run.report.needs[-1].needless
 
 
+def test_a_later_wait_does_not_make_an_earlier_one_look_weaker() -> None:
+    """The second wait ends the write as well, with a read issued in between, behind the barrier."""
+    run = Run(WRITE + WAIT + BARRIER + "ds_read_b32 v4, v1\n" + WAIT + READ_OTHER + USE)
+    assert run.report.needs[1].largest == 0
+    weakened = [m for m in mutants(run.program) if m.change == "lgkmcnt weakened to 1"][1]
+    assert weakened.instruction is run.report.needs[1].instruction
+    assert run.of(weakened).hazards
+
+
 def test_barrier_that_orders_nothing_is_needless() -> None:
     run = Run(WRITE + WAIT + BARRIER + BARRIER + READ_OTHER + USE)
     assert [n.needless for n in run.report.needs if n.counter is None] == [True, True]
