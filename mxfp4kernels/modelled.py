@@ -148,16 +148,20 @@ class Modeller:
         return self._traffic[key]
 
     def estimate(
-        self, launch: Launch, flags: FlagSet, hardware: Hardware | None = None
+        self,
+        launch: Launch,
+        flags: FlagSet,
+        hardware: Hardware | None = None,
+        clock: float | None = None,
     ) -> Estimate:
-        """The modelled time of a launch with some flags on."""
+        """The modelled time of a launch with some flags on; ``clock`` is a first guess in GHz."""
         kernel, program = self.traced(launch.variant, launch.shape, flags, fill_of(launch))
         traffic = self.traffic(launch, kernel)
         if hardware is not None and any(
             hardware[name] != self.hardware[name] for name in CODE_CONSTANTS
         ):
             kernel = replace(kernel, code=lower(program, hardware))
-        return estimate(kernel, tiles_of(launch), hardware or self.hardware, traffic)
+        return estimate(kernel, tiles_of(launch), hardware or self.hardware, traffic, clock)
 
 
 def trace_kernel(

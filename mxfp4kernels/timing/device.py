@@ -14,8 +14,6 @@ from .traffic import A, B, Tiles, Traffic, traffic_of
 from .unit import MemoryState, UnitRun, hbm_part, mean_latency, simulate
 from .work import Field, Work
 
-EXACT_GROUPS = 6
-"""Twice this many workgroups per compute unit are simulated; more are extrapolated."""
 CLOCK_STEPS = 3
 CLOCK_TOLERANCE = 0.02
 """GHz between two steps below which the clock has settled."""
@@ -120,11 +118,18 @@ def load_of(tiles: int, hardware: Hardware) -> Load:
     return Load(most, heavy, min(units, tiles))
 
 
-def estimate(kernel: Kernel, tiles: Tiles, hardware: Hardware, traffic: Traffic) -> Estimate:
+def estimate(
+    kernel: Kernel,
+    tiles: Tiles,
+    hardware: Hardware,
+    traffic: Traffic,
+    clock: float | None = None,
+) -> Estimate:
     """Time a launch.
 
     Args:
         traffic: of the same tiles, see :func:`traffic_for`.
+        clock: GHz to start from; the maximum when left out.
 
     Raises:
         ValueError: a launch without tiles.
@@ -132,7 +137,7 @@ def estimate(kernel: Kernel, tiles: Tiles, hardware: Hardware, traffic: Traffic)
     if tiles.count == 0:
         raise ValueError("a launch needs at least one tile")
     load = load_of(tiles.count, hardware)
-    clock = hardware["max_clock"]
+    clock = hardware["max_clock"] if clock is None else clock
     for _ in range(CLOCK_STEPS):
         case = _Case(kernel, tiles, load, hardware, traffic, clock)
         clocks, run = case.balanced()
@@ -217,17 +222,20 @@ class _Case:
         return best
 
     def clocks(self, boost: float) -> tuple[float, UnitRun]:
-        """Clocks of the fullest unit at a boost."""
+        """Clocks of the fullest unit at a boost.
+
+        Beyond twice what fits and one, workgroups are extrapolated from the last that fit.
+        """
         if self.tiles.persistent and self.tiles.count > self.tiles.grid:
             return self._persistent(boost)
         load = self.load
         everyone = (load.active, load.active)
-        if load.most > 2 * EXACT_GROUPS:
-            short = self._run(EXACT_GROUPS, everyone, boost)
-            long = self._run(2 * EXACT_GROUPS, everyone, boost)
-            slope = (long.clocks - short.clocks) / EXACT_GROUPS
+        few = self.kernel.resident + 1
+        if load.most > 2 * few:
+            short, long = (self._run(groups, everyone, boost) for groups in (few, 2 * few))
+            slope = (long.clocks - short.clocks) / few
             mean = self.tiles.count / load.active
-            return long.clocks + slope * (mean - 2 * EXACT_GROUPS), long
+            return long.clocks + slope * (mean - 2 * few), long
         if load.most == 1 or load.heavy == load.active:
             heavy = self._run(load.most, everyone, boost)
             return heavy.clocks, heavy
