@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,15 @@ class Cache:
         """Where the entry of a key lies."""
         return self.root / key[:2] / key
 
-    def get(self, key: str) -> dict[str, Any] | None:
+    def get(
+        self, key: str, sound: Callable[[Mapping[str, Any]], bool] = lambda value: True
+    ) -> dict[str, Any] | None:
         """The value of ``key``, or ``None`` when there is none.
 
         A damaged entry counts as none and is reported on stderr; the next :meth:`put` mends it.
+
+        Args:
+            sound: whether a value is what its reader can use; one that is not counts as damaged.
 
         Raises:
             CacheError: the directory or the entry cannot be read.
@@ -72,8 +77,9 @@ class Cache:
                 f"cannot read the cache: {path}: {error.strerror}; {WAY_OUT}"
             ) from error
         value = _decode(content)
-        if value is None:
+        if value is None or not sound(value):
             print(f"mxfp4kernels: damaged cache entry {path}; making it anew", file=sys.stderr)
+            return None
         return value
 
     def put(self, key: str, value: Mapping[str, Any]) -> None:
@@ -110,5 +116,8 @@ def _decode(content: bytes) -> dict[str, Any] | None:
     checksum, _, body = content.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != checksum:
         return None
-    value: dict[str, Any] = json.loads(zlib.decompress(body))
-    return value
+    try:
+        value = json.loads(zlib.decompress(body))
+    except (zlib.error, ValueError, RecursionError):  # the checksum holds, of something else
+        return None
+    return value if isinstance(value, dict) else None

@@ -13,7 +13,6 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,9 @@ INSTALL = 'pip install "mxfp4kernels[compile]"'
 
 MINIMUM_LLD = 19
 """The first LLD that links code object version 6; older ones refuse it."""
+
+LINKER_SECONDS = 30
+"""How long a linker may take to say its version."""
 
 
 class CompileError(RuntimeError):
@@ -202,6 +204,15 @@ KERNELS = Builder(
 """The package's own kernels."""
 
 
+ENTRY: Mapping[str, type | tuple[type, ...]] = {
+    "assembly": str,
+    "messages": str,
+    "llvm": str,
+    "flydsl": str,
+    "seconds": (int, float),
+}
+"""What a cache entry holds at least, and of which type."""
+
 WORKER_BYTES = 2**30
 """Memory to allow for a compiling process; the package's own kernels take about 0.65 GB."""
 
@@ -266,7 +277,7 @@ class Compiler:
         keys = {job: self.key(job) for job in distinct}
         done: dict[Job, CompiledKernel] = {}
         for job in distinct:
-            stored = self.cache.get(keys[job])
+            stored = self.cache.get(keys[job], self._sound)
             if stored is not None:
                 done[job] = _kernel(job, stored)
         report = progress or (lambda finished, total: None)
@@ -298,7 +309,7 @@ class Compiler:
         Raises:
             CompileError, MissingComponent: as :meth:`compile_all`; no linker was found.
         """
-        chosen = find_linker() if linker is None else linker
+        chosen = find_linker() if linker is None else linker.absolute()
         done: dict[Job, LinkedKernel] = {}
 
         def keep(job: Job, answer: Mapping[str, Any]) -> None:
@@ -307,6 +318,11 @@ class Compiler:
 
         self._compile(dict.fromkeys(jobs), keep, linker=str(chosen))
         return [done[job] for job in jobs]
+
+    def _sound(self, entry: Mapping[str, Any]) -> bool:
+        """Whether a cache entry is a kernel, and not merely intact."""
+        typed = all(isinstance(entry.get(name), of) for name, of in ENTRY.items())
+        return typed and self.builder.expects in entry["assembly"]
 
     def _request(self, job: Job, linker: str | None = None) -> dict[str, Any]:
         return {
@@ -339,8 +355,16 @@ class Compiler:
                 failures.append((job, result))
             else:
                 store(job, result)
+        for _, error in failures:
+            if _IMPORT_FAILED.match(error.last_words):
+                raise MissingComponent(
+                    f"FlyDSL is installed but cannot be imported: {error.last_words}; {INSTALL}"
+                )
         if failures:
             raise _failure(failures, len(requests))
+
+
+_IMPORT_FAILED = re.compile(r"(?:ModuleNotFound|Import)Error\b")
 
 
 def _failure(failures: Sequence[tuple[Job, WorkerError]], total: int) -> CompileError:
@@ -405,15 +429,18 @@ def find_linker() -> Path:
     """An ``ld.lld`` of LLVM 19 or later: on PATH, in ROCm, or where Debian puts its versions.
 
     Raises:
-        MissingComponent: none was found; the message names those that are too old.
+        MissingComponent: none was found; the message says why those that are there will not do.
     """
-    too_old = []
+    refused = []
     for candidate in _linker_candidates():
         version = _linker_version(candidate)
-        if version >= MINIMUM_LLD:
+        if version is None:
+            refused.append(f"{candidate} cannot be run")
+        elif version < MINIMUM_LLD:
+            refused.append(f"{candidate} is {version}")
+        else:
             return candidate
-        too_old.append(f"{candidate} is {version}")
-    found = f"; {', '.join(too_old)}" if too_old else ""
+    found = f"; {', '.join(refused)}" if refused else ""
     raise MissingComponent(
         f"no ld.lld of LLVM {MINIMUM_LLD} or later found{found}; the code object needs one "
         f"(Debian: apt-get install lld-{MINIMUM_LLD}), the assembly does not"
@@ -421,18 +448,28 @@ def find_linker() -> Path:
 
 
 def _linker_candidates() -> list[Path]:
-    on_path = shutil.which("ld.lld")
-    rocm = Path(os.environ.get("ROCM_PATH") or "/opt/rocm") / "llvm/bin/ld.lld"
+    """Absolute paths: the process that links has another working directory."""
+    on_path = [Path(folder or ".", "ld.lld").absolute() for folder in os.get_exec_path()]
+    rocm = Path(os.environ.get("ROCM_PATH") or "/opt/rocm").absolute() / "llvm/bin/ld.lld"
     debian = sorted(
         Path("/usr/lib").glob("llvm-*/bin/ld.lld"),
         key=lambda path: int(re.sub(r"\D", "", path.parts[-3]) or 0),
         reverse=True,
     )
-    candidates = [*([Path(on_path)] if on_path else []), rocm, *debian]
-    return [path for path in dict.fromkeys(candidates) if os.access(path, os.X_OK)]
+    candidates = dict.fromkeys([*on_path, rocm, *debian])
+    return [path for path in candidates if path.is_file() and os.access(path, os.X_OK)]
 
 
-def _linker_version(linker: Path) -> int:
-    answer = subprocess.run([linker, "--version"], capture_output=True, text=True, check=False)
+def _linker_version(linker: Path) -> int | None:
+    """The linker's major version, 0 if it says none; ``None`` if it does not run."""
+    command = [str(linker), "--version"]
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=LINKER_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if answer.returncode:
+        return None
     match = re.search(r"LLD (\d+)\.", answer.stdout)
     return int(match[1]) if match else 0

@@ -24,11 +24,16 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 class WorkerError(RuntimeError):
-    """A request that failed; ``details`` is the traceback or what a dead process had written."""
+    """A request that failed.
 
-    def __init__(self, message: str, details: str) -> None:
+    ``details`` is the traceback or what a dead process had written, ``last_words`` the last line
+    that a dead process wrote.
+    """
+
+    def __init__(self, message: str, details: str, last_words: str = "") -> None:
         super().__init__(message)
         self.details = details
+        self.last_words = last_words
 
 
 class Worker:
@@ -59,7 +64,10 @@ class Worker:
             line = process.stdout.readline()
         if not line.endswith("\n"):
             how = _ending(process.wait())
-            raise WorkerError(f"the compiling process ended with {how}", self._stderr_from(written))
+            said = self._stderr_from(written)
+            last = (said.strip().splitlines() or [""])[-1]
+            colon = ": " if last else ""
+            raise WorkerError(f"the compiling process ended with {how}{colon}{last}", said, last)
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             details = answer["details"] + self._stderr_from(written)

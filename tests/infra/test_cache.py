@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import multiprocessing
 import os
 import resource
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,42 @@ def test_damaged_entry_is_reported_and_counts_as_none(cache, damage, capsys) -> 
     cache.put(KEY, VALUE)
     assert cache.get(KEY) == VALUE
     assert capsys.readouterr().err == ""
+
+
+def _entry(body: bytes) -> bytes:
+    """A file whose checksum holds."""
+    return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not compressed",
+        b"",
+        zlib.compress(b"not JSON"),
+        zlib.compress(b"\xff\xfe"),
+        zlib.compress(b"[1, 2]"),
+        zlib.compress(b"null"),
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b'{"assembly": 1'),
+    ],
+    ids=["no zlib", "empty", "no JSON", "no text", "list", "null", "deep", "cut short"],
+)
+def test_entry_with_a_good_checksum_over_something_else(cache, body, capsys) -> None:
+    cache.path(KEY).parent.mkdir(parents=True)
+    cache.path(KEY).write_bytes(_entry(body))
+    assert cache.get(KEY) is None
+    assert capsys.readouterr().err.count(f"damaged cache entry {cache.path(KEY)}") == 1
+    cache.put(KEY, VALUE)
+    assert cache.get(KEY) == VALUE
+    assert capsys.readouterr().err == ""
+
+
+def test_entry_that_its_reader_cannot_use(cache, capsys) -> None:
+    cache.put(KEY, {})
+    assert cache.get(KEY) == {}
+    assert cache.get(KEY, lambda value: "assembly" in value) is None
+    assert "damaged cache entry" in capsys.readouterr().err
 
 
 def test_directory_that_is_a_file_names_path_and_way_out(tmp_path: Path) -> None:

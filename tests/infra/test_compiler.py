@@ -182,6 +182,47 @@ def test_damaged_entry_is_compiled_anew(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"assembly": None},
+        {"assembly": "s_endpgm"},
+        {"messages": 3},
+        {"llvm": None},
+        {"flydsl": []},
+        {"seconds": "1"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_entry_that_is_no_kernel_is_compiled_anew(
+    warm: Compiler, tmp_path: Path, capsys, change
+) -> None:
+    """Intact by its checksum, but with a field missing or of another type."""
+    compiler = Compiler(Cache(tmp_path), fake())
+    key = compiler.key(job())
+    stored = warm.cache.get(key)
+    assert stored is not None
+    changed = {name: value for name, value in (stored | change).items() if value is not None}
+    compiler.cache.put(key, changed)
+    assert compiler.compile(job()).assembly == stored["assembly"]
+    assert capsys.readouterr().err.count("damaged cache entry") == 1
+    compiler.compile(job())
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("missing", ["flydsl", "numpy"])
+def test_package_that_is_there_but_cannot_be_imported(
+    tmp_path: Path, monkeypatch, missing: str
+) -> None:
+    """Its metadata lies beside it, so that only the compiling process notices."""
+    (tmp_path / f"{missing}.py").write_text("raise ImportError('libmissing.so: cannot open')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        MissingComponent, match=r"cannot be imported: ImportError: libmissing\.so.*pip install"
+    ):
+        Compiler(Cache(tmp_path / "cache"), fake()).compile(job())
+
+
 def test_unwritable_cache_is_refused_before_anything_is_compiled(no_processes) -> None:
     compiler = Compiler(Cache(Path("/proc/self/ns/cache")), fake())
     with pytest.raises(CacheError, match="/proc/self/ns/cache"):
@@ -384,6 +425,48 @@ def test_linker_on_path_comes_first_and_old_ones_are_passed_over(tmp_path, monke
     assert find_linker() == rocm
     _linker(on_path, 22)
     assert find_linker() == on_path
+
+
+def _unrunnable(path: Path) -> None:
+    path.write_bytes(b"\x7fELF of another machine")
+
+
+def _failing(path: Path) -> None:
+    path.write_text("#!/bin/sh\nexit 1\n")
+
+
+def _hanging(path: Path) -> None:
+    path.write_text("#!/bin/sh\nexec sleep 60\n")
+
+
+@pytest.mark.parametrize("make", [_unrunnable, _failing, _hanging])
+def test_linker_that_does_not_run_is_passed_over(tmp_path, monkeypatch, make) -> None:
+    first, second = _linker(tmp_path / "1" / "ld.lld", 22), _linker(tmp_path / "2" / "ld.lld", 22)
+    make(first)
+    monkeypatch.setattr(compiler_module, "LINKER_SECONDS", 1)
+    monkeypatch.setenv("PATH", f"{first.parent}:{second.parent}")
+    assert find_linker() == second
+    monkeypatch.setattr(compiler_module, "_linker_candidates", lambda: [first])
+    with pytest.raises(MissingComponent, match=r"1/ld\.lld cannot be run"):
+        find_linker()
+
+
+def test_linker_of_a_relative_entry_of_path(tmp_path: Path, monkeypatch) -> None:
+    linker = _linker(tmp_path / "tools" / "ld.lld", 22)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "tools:/usr/bin:/bin")
+    assert find_linker() == linker
+    monkeypatch.chdir(tmp_path / "tools")
+    monkeypatch.setenv("PATH", ":/usr/bin:/bin")
+    assert find_linker() == linker
+
+
+def test_code_object_with_a_linker_of_a_relative_path(
+    warm: Compiler, tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "ld.lld").symlink_to(find_linker())
+    monkeypatch.chdir(tmp_path)
+    assert warm.code_object(job(), Path("ld.lld"))[:4] == b"\x7fELF"
 
 
 def test_no_linker_names_the_old_ones(tmp_path: Path, monkeypatch) -> None:

@@ -56,6 +56,8 @@ def test_a_process_that_dies_fails_its_request_and_no_other(how: str, ending: st
     assert isinstance(error, WorkerError)
     assert ending in str(error)
     assert "last words" in error.details
+    assert error.last_words == "last words"
+    assert str(error).endswith(f"{ending}: last words")
     assert answers == {n: {"value": n} for n in range(6) if n != 3}
 
 
