@@ -87,12 +87,7 @@ class Study:
         return [
             (tables.VERIFY, tables.VERIFY_COLUMNS, verify),
             _table(tables.BOUNDARIES, tables.BOUNDARIES_COLUMNS, done, results.boundary_rows),
-            _table(
-                tables.ERRORS,
-                tables.ERRORS_COLUMNS,
-                shown,
-                lambda case, answer: results.error_rows(case, answer, tables.BINS),
-            ),
+            _table(tables.ERRORS, tables.ERRORS_COLUMNS, shown, results.error_rows),
             _table(tables.HAZARDS, tables.HAZARDS_COLUMNS, shown, results.hazard_rows),
             _table(tables.NEEDLESS, tables.NEEDLESS_COLUMNS, shown, results.needless_rows),
         ]

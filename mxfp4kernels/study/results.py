@@ -58,11 +58,11 @@ def boundary_rows(case: Case, answer: Answer) -> Iterator[Row]:
         yield _head(case, flags) | {"path": case.path, **counts, "stray_bytes": result["strays"]}
 
 
-def error_rows(case: Case, answer: Answer, edges: Sequence[float]) -> Iterator[Row]:
+def error_rows(case: Case, answer: Answer) -> Iterator[Row]:
     """Rows of ``errors.csv``, one per setting and bin."""
     for flags, result in zip(case.settings, answer["results"], strict=True):
-        for low, high, count in zip(edges[:-1], edges[1:], result["errors"], strict=True):
-            bounds = {"low": f"{low:.2f}", "high": f"{high:.2f}", "elements": count}
+        for low, high, count in result["errors"]:
+            bounds = {"low": f"{low:.3f}", "high": f"{high:.3f}", "elements": count}
             yield _head(case, flags) | {"path": case.path, **bounds}
 
 

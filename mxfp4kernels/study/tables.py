@@ -16,9 +16,6 @@ NEEDLESS = NUMERICS / "needless.csv"
 MUTANTS = NUMERICS / "mutants.csv"
 TIMELINE = NUMERICS / "timeline.csv"
 
-BINS = tuple(edge / 20 for edge in range(-20, 21))
-"""Edges of the error histogram, in steps of the output format."""
-
 _KERNEL = ("kernel", "variant", "shape", "flags")
 VERIFY_COLUMNS = (
     *(*_KERNEL, "path", "tiles", "cos", "max_abs", "max_ulp", "mismatches"),
@@ -35,8 +32,8 @@ BOUNDARIES_COLUMNS = (
 result changes, those of them that came out on the other side, and bytes written elsewhere."""
 ERRORS_COLUMNS = (*_KERNEL, "path", "low", "high", "elements")
 """A histogram of (written - reference) in steps of the output format, values beyond the ends in
-the outermost bins. The steps are those at the reference: of bf16, or of E2M1 at the written scale.
-"""
+the outermost bins, elements with a reference of zero left out. The steps are those at the
+reference: of bf16, or of E2M1 at the written scale."""
 HAZARDS_COLUMNS = (
     *(*_KERNEL, "kind", "first_opcode", "second_opcode", "missing", "pairs"),
     *("first_line", "first", "second_line", "second", "where"),
