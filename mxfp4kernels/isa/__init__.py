@@ -24,6 +24,7 @@ from mxfp4kernels.isa.diff_text import render_text
 from mxfp4kernels.isa.occupancy import (
     Limit,
     Occupancy,
+    UnknownOccupancy,
     combined_vgprs,
     occupancy,
     occupancy_of,
@@ -54,6 +55,7 @@ __all__ = [
     "Regions",
     "Row",
     "Section",
+    "UnknownOccupancy",
     "base_opcode",
     "class_of",
     "combined_vgprs",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
+from mxfp4kernels.isa.program import AssemblyError, Instruction, Program, shortened
 
 _ENDS = frozenset(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"))
 _INDIRECT = frozenset(("s_setpc_b64", "s_rfe_b64", "s_rfe_restore_b64", "s_cbranch_g_fork"))
@@ -122,7 +122,9 @@ def _is_terminator(opcode: str) -> bool:
 def _target(program: Program, branch: Instruction) -> int:
     label = branch.operands[-1] if branch.operands else ""
     if label not in program.labels:
-        raise AssemblyError(f"branch to unknown label {label!r}", branch.line, branch.text)
+        raise AssemblyError(
+            f"branch to unknown label {shortened(label)!r}", branch.line, branch.text
+        )
     return program.labels[label]
 
 

@@ -17,7 +17,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from mxfp4kernels.isa.program import AssemblyError, Instruction
+from mxfp4kernels.isa.program import AssemblyError, Instruction, shortened
 
 
 class InstructionClass(str, Enum):
@@ -179,8 +179,8 @@ def kind_of(instruction: Instruction) -> Kind:
     kind = _kind_of_opcode(instruction.opcode)
     if kind is None:
         raise AssemblyError(
-            f"opcode {instruction.opcode} has no class; it is not in the gfx90a to gfx950 families "
-            "that mxfp4kernels.isa.classes knows",
+            f"opcode {shortened(instruction.opcode)} has no class; it is not in the gfx90a to "
+            "gfx950 families that mxfp4kernels.isa.classes knows",
             instruction.line,
             instruction.text,
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mxfp4kernels.isa.program import Program
 
+TARGET = "gfx950"
 VGPRS_PER_SIMD = 512
 VGPR_GRANULE = 8
 ACCUM_OFFSET_MULTIPLE = 4
@@ -77,6 +78,10 @@ class Occupancy:
         raise KeyError(resource)
 
 
+class UnknownOccupancy(ValueError):
+    """A program that does not say what it uses, or a target whose limits are not known here."""
+
+
 def combined_vgprs(arch: int, acc: int) -> int:
     """Registers of the shared pool: AGPRs begin at a multiple of four behind the arch VGPRs."""
     return arch if acc == 0 else _round_up(arch, ACCUM_OFFSET_MULTIPLE) + acc
@@ -124,9 +129,15 @@ def occupancy_of(program: Program, dynamic_lds_bytes: int = 0) -> Occupancy:
         dynamic_lds_bytes: LDS asked for at launch, which the metadata does not hold.
 
     Raises:
-        ValueError: the program has no metadata, or uses more than the hardware has.
+        UnknownOccupancy: the program is for another target than gfx950, or lacks the metadata.
+        ValueError: it uses more than the hardware has.
     """
     metadata = program.metadata
+    if metadata and program.target != TARGET:
+        target = program.target or "a target that the text does not name"
+        raise UnknownOccupancy(
+            f"kernel {program.name!r} is for {target}; only the limits of {TARGET} are known here"
+        )
     try:
         return occupancy(
             metadata[".vgpr_count"],
@@ -135,7 +146,7 @@ def occupancy_of(program: Program, dynamic_lds_bytes: int = 0) -> Occupancy:
             metadata[".max_flat_workgroup_size"],
         )
     except KeyError as missing:
-        raise ValueError(
+        raise UnknownOccupancy(
             f"kernel {program.name!r} has no {missing.args[0]} in its metadata; "
             "call occupancy() with the numbers instead"
         ) from None

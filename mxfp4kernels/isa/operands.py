@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from mxfp4kernels.isa.program import shortened
+
 _REGISTER = (
     r"(?:[vas](?:\d+|\[\d+(?::\d+)?\])|ttmp(?:\d+|\[\d+:\d+\])"
     r"|(?:vcc|exec|flat_scratch|xnack_mask|tba|tma)(?:_lo|_hi)?"
@@ -26,6 +28,11 @@ _SYMBOL = re.compile(r"\(?[A-Za-z_.$][\w.$@]*\)?(?:[+-]\(?[\w.$@]+\)?)*", re.ASC
 _FUNCTION_OPERAND = re.compile(r"(?:hwreg|sendmsg|gpr_idx|max|lo|hi)\(.*\)", re.ASCII)
 _REGISTER_LIKE = re.compile(r"[vas]\d|[vas]\[")
 _WHOLE_TAIL = frozenset(("s_waitcnt", "s_sendmsg", "s_sendmsghalt"))
+_NUMBERED = re.compile(r"(?<![\w.])(v|a|s|ttmp)(?:(\d+)|\[(\d+)(?::(\d+))?\])", re.ASCII)
+
+REGISTER_FILES = {"v": 256, "a": 256, "s": 102, "ttmp": 16}
+"""Registers of each file on gfx90a to gfx950. Source: AMD CDNA3 and CDNA4 ISA manuals."""
+
 _NEEDS_SCAN = re.compile(r"\(|\[[^\]]*[ \t]")
 
 _BARE_MODIFIERS_TEXT = """
@@ -47,7 +54,25 @@ Modifiers = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=1 << 16)
 def _is_operand(text: str) -> bool:
-    return _OPERAND.fullmatch(text) is not None
+    if _OPERAND.fullmatch(text) is None:
+        return False
+    for match in _NUMBERED.finditer(text):
+        _check_registers(*match.groups())
+    return True
+
+
+def _check_registers(file: str, single: str | None, first: str | None, last: str | None) -> None:
+    """Refuse registers that the file does not have."""
+    limit = REGISTER_FILES[file]
+    numbers = [number for number in (single, first, last) if number is not None]
+    for number in numbers:
+        # By length first: Python refuses to convert thousands of digits.
+        if len(number.lstrip("0")) > 3 or int(number) >= limit:
+            raise ValueError(
+                f"register {file}{shortened(number)} does not exist; {file}{limit - 1} is the last"
+            )
+    if len(numbers) == 2 and int(numbers[0]) > int(numbers[1]):
+        raise ValueError(f"register range {file}[{first}:{last}] runs backwards")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -62,7 +87,7 @@ def _modifier(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     known = _VALUE_MODIFIERS if colon else _BARE_MODIFIERS
     if name not in known or (colon and not value):
-        raise ValueError(f"unknown modifier {text!r}")
+        raise ValueError(f"unknown modifier {shortened(text)!r}")
     return name, value
 
 
@@ -105,7 +130,7 @@ def _split_tail_slowly(opcode: str, tail: str) -> tuple[tuple[str, ...], Modifie
 def _check_symbol(opcode: str, operand: str) -> None:
     takes_symbols = opcode.startswith(("s_", "v_mov_b32"))
     if not (takes_symbols and _is_scalar_only_operand(operand)):
-        raise ValueError(f"operand {operand!r} is not understood")
+        raise ValueError(f"operand {shortened(operand)!r} is not understood")
 
 
 def _is_modifier(text: str) -> bool:

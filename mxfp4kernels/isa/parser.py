@@ -8,25 +8,12 @@ no line is skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-import yaml
-
+from mxfp4kernels.isa.metadata import Metadata, MetadataError, read_metadata
 from mxfp4kernels.isa.operands import split_tail
-from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
-
-
-class _MetadataLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe YAML with the tags that LLVM puts before scalars that it could misread: ``!str 1``."""
-
-
-def _tagged_text(loader: Any, node: Any) -> str:
-    return str(loader.construct_scalar(node))
-
-
-_MetadataLoader.add_constructor("!str", _tagged_text)
+from mxfp4kernels.isa.program import AssemblyError, Instruction, Program, shortened
 
 _INSTRUCTION = re.compile(r"[ \t]*([a-z]\w*)(?:[ \t]+([^;]*))?(?:;.*)?$", re.ASCII)
 _LABEL = re.compile(r"[ \t]*(\"[^\"]+\"|[A-Za-z_.$][\w.$@]*):[ \t]*")
@@ -72,7 +59,7 @@ class _Reader:
     symbols: dict[str, int] = field(default_factory=dict)
     metadata: list[str] | None = None
     metadata_line: int = 0
-    documents: list[Mapping[str, Any]] = field(default_factory=list)
+    documents: list[Metadata] = field(default_factory=list)
     target: str = ""
     inline_asm: bool = False
     in_code: bool = True
@@ -107,8 +94,12 @@ class _Reader:
             return
         label = _LABEL.match(line)
         if label is not None:
-            self._label(label[1].strip('"'))
-            self._line(line[label.end() :])
+            end = 0
+            while label is not None:
+                self._label(label[1].strip('"'))
+                end = label.end()
+                label = _LABEL.match(line, end)
+            self._line(line[end:])
             return
         directive = _DIRECTIVE.match(line)
         if directive is not None:
@@ -156,7 +147,7 @@ class _Reader:
             self.functions.append(_Function("", self.line))
         labels = self.functions[-1].labels
         if name in labels:
-            raise AssemblyError(f"label {name} is defined twice", self.line)
+            raise AssemblyError(f"label {shortened(name)} is defined twice", self.line)
         labels[name] = len(self.functions[-1].instructions)
 
     def _directive(self, name: str, value: str, line: str) -> None:
@@ -170,7 +161,7 @@ class _Reader:
         elif name.startswith("amdhsa_") and self.descriptor is not None:
             self.descriptor[name] = self._value(value)
         elif name == "amdgcn_target":
-            self.target = _processor(value)
+            self.target = value
         elif name in _SECTIONS:
             self.in_code = name == "text" or value.strip('"').startswith(".text")
         elif name in ("set", "equ"):
@@ -180,7 +171,7 @@ class _Reader:
             if match is not None:
                 self.function_names.add(match[1])
         elif name not in _DATA_DIRECTIVES and not name.startswith("cfi_"):
-            raise AssemblyError(f"unknown directive .{name}", self.line, line)
+            raise AssemblyError(f"unknown directive .{shortened(name)}", self.line, line)
 
     def _set(self, value: str) -> None:
         name, _, text = value.partition(",")
@@ -196,22 +187,17 @@ class _Reader:
 
     def _end_metadata(self) -> None:
         try:
-            document = yaml.load("\n".join(self.metadata or ()), Loader=_MetadataLoader)
-        except yaml.YAMLError as error:
-            raise AssemblyError(
-                f".amdgpu_metadata is not valid YAML: {error}", self.metadata_line
-            ) from None
-        if not isinstance(document, dict):
-            raise AssemblyError(".amdgpu_metadata is not a mapping", self.metadata_line)
+            document = read_metadata("\n".join(self.metadata or ()))
+        except MetadataError as error:
+            raise AssemblyError(f".amdgpu_metadata {error}", self.metadata_line) from None
         self.documents.append(document)
         self.metadata = None
 
     def programs(self) -> tuple[Program, ...]:
         entries = {
-            entry.get(".name"): entry
-            for document in self.documents
-            for entry in document.get("amdhsa.kernels", ())
+            entry[".name"]: entry for document in self.documents for entry in document.kernels
         }
+        target = self.target or next((document.target for document in self.documents), "")
         found = {function.name: function for function in self.functions}
         missing = [name for name in self.descriptors if name not in found]
         if missing:
@@ -219,7 +205,7 @@ class _Reader:
         return tuple(
             Program(
                 function.name,
-                self.target,
+                _processor(target),
                 tuple(function.instructions),
                 dict(function.labels),
                 dict(self.descriptors.get(function.name, {})),
@@ -249,6 +235,7 @@ def parse_all(text: str) -> tuple[Program, ...]:
         AssemblyError: a line that is not understood, with its number and text; a descriptor
             without code; a label defined twice; metadata that is not valid YAML.
     """
+    text = text.removeprefix("\ufeff")  # the byte order mark that some editors put there
     if "/*" in text:
         text = _blank_block_comments(text)
     reader = _Reader(frozenset(_KERNEL_NAMES.findall(text)))
@@ -256,24 +243,32 @@ def parse_all(text: str) -> tuple[Program, ...]:
     return reader.programs()
 
 
-def parse(text: str) -> Program:
-    """The one kernel of an assembly text.
+def parse(text: str, kernel: str | None = None) -> Program:
+    """One kernel of an assembly text: the only one, or the one of that name.
 
     Raises:
-        AssemblyError: as for ``parse_all``, and when the text has no kernel or more than one.
+        AssemblyError: as for ``parse_all``; the text has no kernel, not the one that is named, or
+            several of which none is named.
     """
     programs = parse_all(text)
-    if len(programs) != 1:
+    if kernel is None and len(programs) == 1:
+        return programs[0]
+    for program in programs:
+        if program.name == kernel:
+            return program
+    if not programs:
+        raise AssemblyError("the text has 0 kernels, expected one")
+    if kernel is None:
         raise AssemblyError(
-            f"the text has {len(programs)} kernels{_names(programs)}, expected one; "
-            "use parse_all for several"
+            f"the text has {len(programs)} kernels{_names(programs)}, expected one; name it "
+            "(on the command line with --kernel NAME)"
         )
-    return programs[0]
+    raise AssemblyError(f"no kernel {shortened(kernel)!r} in the text; it has{_names(programs)}")
 
 
 def _names(programs: Iterable[Program]) -> str:
     names = ", ".join(program.name for program in programs)
-    return f" ({names})" if names else ""
+    return f" ({names})"
 
 
 def _blank_block_comments(text: str) -> str:

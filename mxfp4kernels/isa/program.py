@@ -10,19 +10,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+LONGEST_MESSAGE, LONGEST_TEXT = 1000, 160
+"""Characters of an error and of the line that it quotes."""
+
+
+def shortened(text: str, most: int = LONGEST_TEXT) -> str:
+    """Text from an assembly as an error may quote it."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
 
 class AssemblyError(ValueError):
     """A line of assembly that is not understood, with its number and text.
 
     Attributes:
         line: 1-based line in the text, or 0 when the fault lies in the text as a whole.
-        text: the offending line, or an empty string.
+        text: the offending line, or an empty string; the message quotes its beginning.
     """
 
     def __init__(self, message: str, line: int = 0, text: str = "") -> None:
         where = f"line {line}: " if line else ""
-        what = f": {text.strip()}" if text.strip() else ""
-        super().__init__(f"{where}{message}{what}")
+        what = f": {shortened(text.strip())}" if text.strip() else ""
+        super().__init__(f"{where}{shortened(message, LONGEST_MESSAGE)}{what}")
         self.line = line
         self.text = text
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from mxfp4kernels.isa.program import AssemblyError, Instruction
+from mxfp4kernels.isa.program import AssemblyError, Instruction, shortened
 
 LIMITS = MappingProxyType({"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15})
 """Largest value of each counter's field, which means "do not wait"."""
@@ -54,7 +54,7 @@ def _symbolic(instruction: Instruction, text: str) -> dict[str, int]:
         match = _FIELD.match(text, position)
         if match is None:
             raise AssemblyError(
-                f"wait operand {text[position:]!r} is not understood",
+                f"wait operand {shortened(text[position:])!r} is not understood",
                 instruction.line,
                 instruction.text,
             )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mxfp4kernels.isa import combined_vgprs, occupancy, occupancy_of, parse
+from mxfp4kernels.isa import UnknownOccupancy, combined_vgprs, occupancy, occupancy_of, parse
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,7 @@ k:
  .end_amdhsa_kernel
  .amdgpu_metadata
 ---
+amdhsa.target: amdgcn-amd-amdhsa--gfx950
 amdhsa.kernels:
   - .name: k
     .vgpr_count: 128
@@ -126,6 +127,24 @@ def test_from_metadata():
     assert occupancy_of(program, dynamic_lds_bytes=32768).limiter == "lds"
 
 
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx90a"])
+def test_limits_of_another_target_are_not_known(target):
+    with pytest.raises(UnknownOccupancy, match=rf"'k' is for {target}; only the limits of gfx950"):
+        occupancy_of(parse(METADATA.replace("gfx950", target)))
+
+
+def test_text_that_names_no_target():
+    text = METADATA.replace("amdhsa.target: amdgcn-amd-amdhsa--gfx950\n", "")
+    with pytest.raises(UnknownOccupancy, match="a target that the text does not name"):
+        occupancy_of(parse(text))
+
+
+def test_directive_names_the_target_before_the_metadata():
+    directive = '.amdgcn_target "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"\n'
+    assert parse(directive + METADATA).target == "gfx942"
+    assert parse(METADATA).target == "gfx950"
+
+
 def test_program_without_metadata():
-    with pytest.raises(ValueError, match=r"no \.vgpr_count in its metadata"):
+    with pytest.raises(UnknownOccupancy, match=r"no \.vgpr_count in its metadata"):
         occupancy_of(parse("s_endpgm"))

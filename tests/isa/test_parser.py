@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mxfp4kernels.isa import AssemblyError, Instruction, parse, parse_all
+from mxfp4kernels.isa import AssemblyError, Instruction, count_program, parse, parse_all
 
 FULL = """\
 \t.amdgcn_target "amdgcn-amd-amdhsa-unknown-gfx950"
@@ -231,6 +231,16 @@ def test_modifier_lookup():
         ("\t.amdgpu_metadata\n---\n", 1, "has no .end_amdgpu_metadata"),
         ("\t.amdgpu_metadata\n- ]\n\t.end_amdgpu_metadata", 1, "not valid YAML"),
         ("\t.amdgpu_metadata\n7\n\t.end_amdgpu_metadata", 1, "not a mapping"),
+        ("s_nop 0\nv_mov_b32_e32 v256, v0", 2, "register v256 does not exist; v255 is the last"),
+        ("v_add_f32_e32 v0, -|v300|, v1", 1, "register v300 does not exist"),
+        ("v_mov_b64_e32 v[0:600], v[0:1]", 1, "register v600 does not exist; v255 is the last"),
+        ("v_mov_b64_e32 v[0:99999999999], v[0:1]", 1, "register v99999999999 does not exist"),
+        (f"v_mov_b64_e32 v[0:{'9' * 9999}], v[0:1]", 1, "9... does not exist; v255 is the last"),
+        ("v_accvgpr_read_b32 v0, a[256]", 1, "register a256 does not exist; a255 is the last"),
+        ("s_mov_b32 s102, s0", 1, "register s102 does not exist; s101 is the last"),
+        ("s_mov_b32 s0, ttmp16", 1, "register ttmp16 does not exist; ttmp15 is the last"),
+        ("v_mov_b64_e32 v[3:1], v[0:1]", 1, "register range v[3:1] runs backwards"),
+        ("s_mov_b64 ttmp[5:4], exec", 1, "register range ttmp[5:4] runs backwards"),
         ("\ts_nop 0\n\t.amdhsa_kernel k\n\t.end_amdhsa_kernel", 1, "before any function"),
         ("\t.amdhsa_kernel k\n\t.end_amdhsa_kernel", 0, "kernel k has a descriptor but no code"),
     ],
@@ -241,6 +251,82 @@ def test_what_is_not_understood_is_an_error_with_its_line(text, line, message):
     assert message in str(caught.value)
     assert caught.value.line == line
     assert not line or str(caught.value).startswith(f"line {line}: ")
+
+
+def metadata(kernels: str) -> str:
+    document = f"\t.amdgpu_metadata\n---\n{kernels}\n\t.end_amdgpu_metadata\n"
+    return f"k:\n\ts_endpgm\n\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n{document}"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("amdhsa.kernels:", "has amdhsa.kernels empty, expected a list"),
+        ("amdhsa.kernels: 5", "has amdhsa.kernels 5, expected a list"),
+        ("amdhsa.kernels: [a, b]", "has 'a' in amdhsa.kernels, expected a mapping"),
+        ("amdhsa.kernels: [{}]", "has a kernel with .name empty, expected text"),
+        ("amdhsa.kernels: [{.name: [1]}]", "has a kernel with .name [1], expected text"),
+        (
+            "amdhsa.kernels: [{.name: k, .vgpr_count: lots}]",
+            "has .vgpr_count 'lots' of kernel k, expected a whole number of at least 0",
+        ),
+        ("amdhsa.kernels: [{.name: k, .vgpr_count: }]", "has .vgpr_count empty of kernel k"),
+        ("amdhsa.kernels: [{.name: k, .sgpr_count: true}]", "has .sgpr_count True of kernel k"),
+        ("amdhsa.kernels: [{.name: k, .agpr_count: -1}]", "has .agpr_count -1 of kernel k"),
+        ("amdhsa.kernels: [{.name: k, .args: 1}]", "has .args 1 of kernel k, expected a list"),
+        ("amdhsa.kernels: [{.name: k, .args: [7]}]", "has 7 in .args of kernel k"),
+        (
+            "amdhsa.kernels: [{.name: k, .args: [{.offset: x}]}]",
+            "has .offset 'x' in .args of kernel k",
+        ),
+        ("amdhsa.target: [1]", "has amdhsa.target [1], expected text"),
+        ("amdhsa.kernels: !!int lots", "holds a value that does not fit its tag"),
+        ("amdhsa.kernels: !!bool maybe", "holds a value that does not fit its tag"),
+        ("amdhsa.kernels: !!timestamp never", "holds a value that does not fit its tag"),
+        ("a: " + "[" * 5000, "is n"),
+        ("a: &a [*a]\namdhsa.kernels: [*a]", "has [[...]] in amdhsa.kernels"),
+    ],
+)
+def test_metadata_of_another_type_is_refused_with_its_line(document, message):
+    with pytest.raises(AssemblyError, match=r"^line 5: \.amdgpu_metadata ") as caught:
+        parse_all(metadata(document))
+    assert message in str(caught.value)
+
+
+def test_metadata_without_kernels():
+    assert parse(metadata("amdhsa.version: [1, 2]")).metadata == {}
+    assert parse(metadata("amdhsa.kernels: []")).metadata == {}
+
+
+def test_many_labels_on_one_line():
+    labels = "".join(f"l{n}: " for n in range(20_000))
+    program = parse(f"k:\n{labels}s_nop 0 ; l: m:\n")
+    assert len(program.labels) == 20_001
+    assert set(program.labels.values()) == {0}
+
+
+def test_byte_order_mark():
+    assert parse("\ufeffk:\n\ts_endpgm\n").name == "k"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"v_{'a' * 100_000}_b32 v0, v1",
+        f"v_add_u32 v0, {'q' * 100_000}",
+        f"ds_read_b32 v0, v1 {'q' * 100_000}",
+        f"s_branch {'q' * 100_000}",
+        f"s_waitcnt {'q' * 100_000}",
+        f".{'q' * 100_000}",
+        f"{'q' * 100_000}:\n{'q' * 100_000}:",
+        "!" * 100_000,
+    ],
+)
+def test_long_words_are_quoted_in_part(line):
+    with pytest.raises(AssemblyError) as caught:
+        count_program(parse(line))
+    assert len(str(caught.value)) < 500
+    assert "..." in str(caught.value)
 
 
 def test_comments_of_every_kind():
@@ -264,8 +350,11 @@ def test_several_kernels_and_functions_that_are_none():
         ("two", ("3",)),
     ]
     assert [p.instructions[0].index for p in programs] == [0, 0]
-    with pytest.raises(AssemblyError, match=r"2 kernels \(one, two\), expected one"):
+    with pytest.raises(AssemblyError, match=r"2 kernels \(one, two\), expected one.*--kernel NAME"):
         parse(text)
+    assert parse(text, "two").name == "two"
+    with pytest.raises(AssemblyError, match=r"no kernel 'three' in the text; it has \(one, two\)"):
+        parse(text, "three")
 
 
 def test_no_kernel_at_all():
@@ -278,7 +367,7 @@ REGISTERS = st.one_of(
     st.builds(
         lambda file, first, width: f"{file}[{first}:{first + width}]",
         st.sampled_from("vas"),
-        st.integers(0, 99),
+        st.integers(0, 86),
         st.integers(1, 15),
     ),
 )
