@@ -54,11 +54,14 @@ class PublishedRow:
 def read_published() -> tuple[PublishedRow, ...]:
     """Every row of the published table that a variant of ours corresponds to."""
     rows = read_csv(FIGURES, ("source", "kernel", "backend", "variant", "M", "metric", "value"))
-    made = (_row(row) for row in rows if row["metric"] == "us" and row["kernel"].startswith("gemm"))
+    made = (
+        row_of(row) for row in rows if row["metric"] == "us" and row["kernel"].startswith("gemm")
+    )
     return tuple(row for row in made if row is not None)
 
 
-def _row(row: Mapping[str, str]) -> PublishedRow | None:
+def row_of(row: Mapping[str, str]) -> PublishedRow | None:
+    """The row of the published table, or ``None`` when no variant of ours has its tile and path."""
     found = _of_tuner(row) if "tuned" in row["source"] else _of_notes(row)
     if found is None:
         return None
