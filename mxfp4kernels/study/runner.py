@@ -34,8 +34,8 @@ SOURCES = (
     "shapes.py",
 )
 """What decides a result besides the assembly and the case."""
-WORKER_BYTES = 3 * 2**30
-"""Memory to allow for a process; the largest case takes about 2.5 GB."""
+WORKER_BYTES = 4 * 2**30
+"""Memory to allow for a process; the largest case takes 3.6 GB."""
 
 Progress = Callable[[int, int], None]
 
