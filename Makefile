@@ -18,7 +18,8 @@ help:
 	@echo 'make figures    redraw figures/ from data/'
 	@echo 'make notebooks  run notebooks/ in place'
 	@echo 'make test       run the tests'
-	@echo 'make benchmark  what an ablation costs here: seconds, memory, milliseconds per kernel'
+	@echo 'make benchmark  what an ablation costs here: seconds, memory, milliseconds per kernel; then'
+	@echo '                benchmarks/: reading, comparing and emulating one kernel'
 	@echo 'make lint       ruff and mypy;  make format  lets ruff rewrite'
 	@echo 'make clean      remove what tools leave behind;  make distclean  also $(VENV)'
 	@echo
@@ -66,8 +67,11 @@ notebooks: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# benchmarks/validate_graph_timing.py is not among these: it needs a GPU.
 benchmark: $(INSTALLED)
 	$(BIN)/python -m mxfp4kernels.benchmark
+	$(BIN)/python benchmarks/isa.py
+	$(BIN)/python benchmarks/emulator.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .

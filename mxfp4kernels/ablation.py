@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from .compiler import CompiledKernel, Compiler, Job
 from .counts import KERNEL, CountRow, CountTable
-from .flags import STUDIES, join, study_settings
+from .flags import STUDIES, FlagSet, factorial, join, study_settings
 from .isa import Counts, Occupancy, count_program, occupancy_of
 from .shapes import REFERENCE_SHAPE, VARIANTS, Shape, ShapeError, Variant, check
 
@@ -48,6 +48,18 @@ def jobs(
         Job(variant, shape, flags)
         for variant in variants
         for flags in study_settings(variant, names)
+    ]
+
+
+def factorial_jobs(shape: Shape, variants: Iterable[Variant], names: FlagSet) -> list[Job]:
+    """Every combination of the named flags, the others off, variant by variant.
+
+    Raises:
+        FlagError: a flag has no effect in one of the variants.
+        ShapeError: a variant cannot run the shape.
+    """
+    return [
+        Job(variant, shape, flags) for variant in variants for flags in factorial(variant, names)
     ]
 
 

@@ -21,7 +21,11 @@ from .cache import LOCATION_VARIABLE, Cache
 from .compiler import CompiledKernel, Compiler
 
 STEPS: tuple[tuple[str, ...], ...] = (
-    ("mxfp4kernels.cli", "ablate", "--quiet"),
+    ("mxfp4kernels", "ablate", "--quiet"),
+    ("mxfp4kernels.excerpts",),
+    ("mxfp4kernels.nops",),
+    ("mxfp4kernels.tile_loop",),
+    ("mxfp4kernels.quoted",),
     ("mxfp4kernels.plots",),
     ("mxfp4kernels.notebooks",),
 )

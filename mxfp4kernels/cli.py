@@ -5,11 +5,18 @@ Exit codes are listed in :data:`EXIT_CODES`.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__":  # before the imports below, which may lack a package or be interrupted
+    from mxfp4kernels.__main__ import main as start
+
+    sys.exit(start())
+
 import argparse
 import importlib.util
 import json
 import os
-import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +44,7 @@ from .study.tables import PARTS
 
 if TYPE_CHECKING:
     from . import execution
+    from .launch_file import Prepared
     from .modelled import Launch, Modeller
     from .modelled_report import TracedUnit
     from .numerics import Result
@@ -65,8 +73,9 @@ start here:
   mxfp4kernels isa gemm1/bm128 --flags none           counts per region, registers, occupancy
   mxfp4kernels diff gemm1/bm128 none all              what the seven changes do to the assembly
   mxfp4kernels ablate                                 every flag setting, to data/isa/
+  mxfp4kernels ablate --factorial native_packed_max+interleaved_quant -o factorial
   mxfp4kernels verify gemm1/bm32_nt --m 64            run the assembly, compare with float64
-  mxfp4kernels sanitize kernel.s --launch launch.yaml races and missing waits of any gfx950 kernel
+  mxfp4kernels sanitize kernel.s --launch launch.yml  races and missing waits of any gfx950 kernel
   mxfp4kernels bench --plan                           what a gfx950 device would be asked to time
 
 """
@@ -83,6 +92,26 @@ def _workers(text: str) -> int:
     return int(text)
 
 
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("the name of the file or directory is empty")
+    return Path(text)
+
+
+def _shown(name: str) -> str:
+    """A file's name as text, which it need not be."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+@contextmanager
+def _naming(name: str, of: type[ValueError] = ValueError) -> Iterator[None]:
+    """What is wrong with an assembly is told with the name of its file or kernel."""
+    try:
+        yield
+    except of as error:
+        raise ValueError(f"{_shown(name)}: {error}") from error
+
+
 def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """``parse`` for argparse, which shows only errors of this type in full."""
 
@@ -95,12 +124,18 @@ def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return convert
 
 
-def _print_table(rows: Sequence[Mapping[str, object]], out: TextIO) -> None:
-    """``rows`` in aligned columns, numbers to the right, long texts cut; JSON has them whole."""
+def _print_table(rows: Sequence[Mapping[str, object]], out: TextIO, whole: str = "") -> None:
+    """``rows`` in aligned columns, numbers to the right, long texts cut; JSON has them whole.
+
+    ``whole`` is a column that is not cut.
+    """
     if not rows:
         return
     names = list(rows[0])
-    cells = [[_cut(str(row[name])) for name in names] for row in rows]
+    cells = [
+        [str(row[name]) if name == whole else _cut(str(row[name])) for name in names]
+        for row in rows
+    ]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     numeric = [all(isinstance(row[name], int | float) for row in rows) for name in names]
     for line in [names, *cells]:
@@ -148,16 +183,20 @@ def flags_verb(arguments: argparse.Namespace) -> int:
             "off": flag.off,
             "on": flag.on,
             "listed": flag.listed,
+            "origin": "pull request" if flag in flags.FLAGS else "ours",
+            "presets": " ".join(
+                preset for preset, names in flags.PRESETS.items() if flag.name in names
+            ),
             "provenance": flag.provenance,
         }
-        for flag in flags.FLAGS
+        for flag in flags.REGISTRY
     ]
     if arguments.json:
         _emit(rows, as_json=True)
         return OK
     for row in rows:
         print(row["flag"])
-        for name in ("off", "on", "claim", "shows_in", "variants"):
+        for name in ("off", "on", "claim", "shows_in", "variants", "origin", "presets"):
             print(f"  {name.replace('_', ' '):9} {row[name]}")
     print(f"\npresets: {', '.join(flags.PRESETS)}; studies: {', '.join(flags.STUDIES)}")
     return OK
@@ -178,12 +217,27 @@ def variants_verb(arguments: argparse.Namespace) -> int:
                 "block_m": variant.block_m,
                 "epilogue": variant.epilogue,
                 "persistent": variant.persistent,
-                "flags": flags.join(flags.acting(variant)),
+                "kimi_tp4_m": _tokens(variant),
                 f"runs_{arguments.shape}": fits,
+                "flags": flags.join(flags.acting(variant, flags.SAFE)),
             }
         )
-    _emit(rows, arguments.json)
+    if arguments.json:
+        _emit(rows, as_json=True)
+        return OK
+    _print_table(rows, sys.stdout, whole="flags")
+    print("\nkimi_tp4_m: tokens at which the published tuning for Kimi-K2.5 TP4 runs a variant")
     return OK
+
+
+def _tokens(variant: shapes.Variant) -> str:
+    """The numbers of tokens at which the published tuning runs a variant."""
+    found = shapes.dispatched_tokens(variant)
+    if found is None:
+        return "never"
+    first, last = found
+    chosen = shapes.dispatch(variant.kernel, first) == variant
+    return f"{first}..{'' if last is None else last}{'' if chosen else ' on request (lossy)'}"
 
 
 def compile_verb(arguments: argparse.Namespace) -> int:
@@ -205,8 +259,10 @@ def compile_verb(arguments: argparse.Namespace) -> int:
 
 def isa_verb(arguments: argparse.Namespace) -> int:
     """Count the instructions of a kernel or of any .s file, and say what limits its occupancy."""
-    program, about = _program(arguments)
-    counted = isa.count_program(program)
+    name, program, about = _program(arguments)
+    with _naming(name):
+        counted = isa.count_program(program)
+        occupancy, unknown = _occupancy(program)
     regions = {counts.KERNEL: counted.kernel} | {
         region.value: of_region for region, of_region in counted.regions.items()
     }
@@ -216,34 +272,41 @@ def isa_verb(arguments: argparse.Namespace) -> int:
         | {"total": of_region.total}
         for name, of_region in regions.items()
     ]
-    occupancy = isa.occupancy_of(program) if program.metadata else None
     if arguments.json:
         report = {**about, "symbol": program.name, "target": program.target, "regions": rows}
         report["occupancy"] = None if occupancy is None else asdict(occupancy)
         _print_json(report)
         return OK
     _print_table(rows, sys.stdout)
-    if occupancy is not None:
-        print(f"\n{_describe_occupancy(occupancy)}")
+    print(f"\n{unknown if occupancy is None else _describe_occupancy(occupancy)}")
     return OK
 
 
-def _program(arguments: argparse.Namespace) -> tuple[isa.Program, dict[str, object]]:
-    """The program of a .s file or of a compiled variant, and what is known of the latter."""
+def _occupancy(program: isa.Program) -> tuple[isa.Occupancy | None, str]:
+    """The occupancy, or why it is not known."""
+    try:
+        return isa.occupancy_of(program), ""
+    except isa.UnknownOccupancy as error:
+        return None, f"occupancy unknown: {error}"
+
+
+def _program(arguments: argparse.Namespace) -> tuple[str, isa.Program, dict[str, object]]:
+    """The program of a .s file or of a compiled variant: its name, itself, what is known of it."""
     if arguments.target.endswith(".s"):
-        return _read_assembly(arguments.target), {}
+        program = _read_assembly(arguments.target, arguments.kernel)
+        return arguments.target, program, {"file": _shown(arguments.target)}
+    if arguments.kernel is not None:
+        raise ValueError("--kernel picks a kernel of a .s file; a variant has only one")
     kernel = _compiler(arguments).compile(
         Job(_variant(arguments.target), arguments.shape, arguments.flags, arguments.arch)
     )
     _show_warnings([kernel])
-    return kernel.program, _describe(kernel)
+    return str(kernel.job), kernel.program, _describe(kernel)
 
 
-def _read_assembly(path: str) -> isa.Program:
-    try:
-        return isa.parse(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:  # not text, or not assembly
-        raise ValueError(f"{path}: {error}") from error
+def _read_assembly(path: str, kernel: str | None) -> isa.Program:
+    with _naming(path):
+        return isa.parse(Path(path).read_text(encoding="utf-8"), kernel)
 
 
 def _describe_occupancy(occupancy: isa.Occupancy) -> str:
@@ -260,13 +323,16 @@ def _describe_occupancy(occupancy: isa.Occupancy) -> str:
 def diff_verb(arguments: argparse.Namespace) -> int:
     """Show what differs between two flag settings of a variant, or between two .s files."""
     sides = _sides(arguments)
+    for name, program in sides:
+        with _naming(name):  # comparing would not say which side it is that it cannot divide
+            isa.count_program(program)
     (left_name, left), (right_name, right) = sides
-    difference = isa.diff(left, right, left_name=left_name, right_name=right_name)
+    difference = isa.diff(left, right, left_name=_shown(left_name), right_name=_shown(right_name))
     if arguments.html:
         files.write_text(arguments.html, isa.render_html(difference))
-    elif arguments.json:
-        _print_json([_describe_section(section) for section in difference.sections])
-    else:
+    if arguments.json:
+        _print_json(_describe_difference(difference))
+    elif not arguments.html:
         print(isa.render_text(difference, arguments.context, colour=sys.stdout.isatty()))
     return OK
 
@@ -275,9 +341,11 @@ def _sides(arguments: argparse.Namespace) -> list[tuple[str, isa.Program]]:
     """Both programs and what to call them."""
     words = arguments.what
     if len(words) == 2:
-        return [(word, _read_assembly(word)) for word in words]
+        return [(word, _read_assembly(word, arguments.kernel)) for word in words]
     if len(words) != 3:
         raise ValueError("diff takes two .s files, or a variant and two flag settings")
+    if arguments.kernel is not None:
+        raise ValueError("--kernel picks a kernel of .s files; a variant has only one")
     variant = _variant(words[0])
     jobs = [
         Job(variant, arguments.shape, flags.parse_flags(word), arguments.arch) for word in words[1:]
@@ -287,25 +355,34 @@ def _sides(arguments: argparse.Namespace) -> list[tuple[str, isa.Program]]:
     return [(str(kernel.job), kernel.program) for kernel in kernels]
 
 
-def _describe_section(section: isa.Section) -> dict[str, object]:
+def _describe_difference(difference: isa.Difference) -> dict[str, object]:
     return {
-        "region": section.title,
-        "rows": len(section.rows),
-        "changed": sum(not row.same for row in section.rows),
-        "left": {of.value: number for of, number in section.left.classes.items()},
-        "right": {of.value: number for of, number in section.right.classes.items()},
+        "left": {"name": difference.left_name, **_describe_counts(difference.left)},
+        "right": {"name": difference.right_name, **_describe_counts(difference.right)},
+        "regions": [
+            {
+                "region": section.title,
+                "rows": len(section.rows),
+                "changed": sum(not row.same for row in section.rows),
+                "left": _describe_counts(section.left),
+                "right": _describe_counts(section.right),
+            }
+            for section in difference.sections
+        ],
     }
+
+
+def _describe_counts(counted: isa.Counts) -> dict[str, int]:
+    return {of.value: number for of, number in counted.classes.items()} | {"total": counted.total}
 
 
 def ablate_verb(arguments: argparse.Namespace) -> int:
     """Compile and count every flag setting that the studies need; write the tables."""
-    variants, refused = ablation.runnable(arguments.shape, arguments.variant or shapes.VARIANTS)
-    studies = tuple(arguments.study or flags.STUDIES)
-    whole = (arguments.shape, arguments.variant, arguments.study) == (
-        shapes.REFERENCE_SHAPE,
-        None,
-        None,
-    )
+    if arguments.factorial is not None and arguments.study is not None:
+        raise ValueError("--factorial is a study of its own; leave out --study")
+    variants, refused = ablation.runnable(arguments.shape, _variants_of(arguments))
+    parts = (arguments.variant, arguments.study, arguments.factorial)
+    whole = arguments.shape == shapes.REFERENCE_SHAPE and parts == (None, None, None)
     if not whole and arguments.output is None:
         raise ValueError(
             f"with another shape, or a part of the variants or studies, name --output; "
@@ -313,7 +390,10 @@ def ablate_verb(arguments: argparse.Namespace) -> int:
         )
     for reason in refused:
         print(f"mxfp4kernels: left out: {reason}", file=sys.stderr)
-    jobs = ablation.jobs(arguments.shape, variants, studies)
+    if arguments.factorial is None:
+        jobs = ablation.jobs(arguments.shape, variants, arguments.study or tuple(flags.STUDIES))
+    else:
+        jobs = ablation.factorial_jobs(arguments.shape, variants, arguments.factorial)
     with _progress("compiling", arguments.quiet) as progress:
         table, warnings = ablation.run(_compiler(arguments), jobs, progress)
     for warning in warnings:
@@ -331,22 +411,56 @@ def ablate_verb(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _variants_of(arguments: argparse.Namespace) -> Sequence[shapes.Variant]:
+    """Those that were asked for; else all, of a factorial all in which its flags act."""
+    if arguments.variant:
+        chosen: Sequence[shapes.Variant] = arguments.variant
+        return chosen
+    wanted = arguments.factorial or flags.NONE
+    found = [variant for variant in shapes.VARIANTS if wanted <= flags.acting(variant, flags.SAFE)]
+    if not found:
+        raise ValueError(f"no variant in which {flags.join(wanted)} act together")
+    return found
+
+
 @contextmanager
 def _progress(
     what: str, quiet: bool, unit: str = "kernel"
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr; one line every few seconds where stderr is no terminal."""
+    """A bar on stderr; where stderr is no terminal, a line every few seconds and at the end."""
     if quiet:
         yield None
         return
-    seconds = 0.1 if sys.stderr.isatty() else 5.0
-    with tqdm(desc=what, unit=unit, mininterval=seconds, file=sys.stderr) as bar:
+    if not sys.stderr.isatty():
+        yield _lines(what, unit)
+        return
+    with tqdm(desc=what, unit=unit, file=sys.stderr) as bar:
 
         def report(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
         yield report
+
+
+SECONDS_PER_LINE = 5.0
+
+
+def _lines(what: str, unit: str) -> Callable[[int, int], None]:
+    """Progress for a log: whole lines, few of them, no line twice."""
+    last, due = "", time.monotonic() + SECONDS_PER_LINE
+
+    def report(done: int, total: int) -> None:
+        nonlocal last, due
+        if done < total and time.monotonic() < due:
+            return
+        share = 100 * done // total if total else 100
+        line = f"{what}: {share}% ({done} of {total} {unit}s)"
+        if line != last:
+            print(line, file=sys.stderr, flush=True)
+        last, due = line, time.monotonic() + SECONDS_PER_LINE
+
+    return report
 
 
 def claims_verb(arguments: argparse.Namespace) -> int:
@@ -517,14 +631,11 @@ def timeline_verb(arguments: argparse.Namespace) -> int:
 
 
 def _traced(arguments: argparse.Namespace) -> TracedUnit:
-    from . import execution
     from . import modelled_report as report
 
     if not arguments.target.endswith(".s"):
         return report.own_unit(_modeller(arguments), _modelled(arguments), arguments.flags)
-    if arguments.launch is None:
-        raise ValueError(f"{arguments.target} needs --launch FILE; docs/emulator.md describes it")
-    prepared = execution.foreign(Path(arguments.target), arguments.launch)
+    prepared = _foreign(arguments)
     return report.foreign_unit(prepared, arguments.beyond_l2, arguments.to_hbm)
 
 
@@ -543,13 +654,22 @@ def _modelled(arguments: argparse.Namespace) -> Launch:
 
 def _target(arguments: argparse.Namespace) -> execution.Target:
     """A .s file with its launch, or a variant with a problem."""
-    from . import execution
-
     if not arguments.target.endswith(".s"):
         return _own_kernel(arguments)
+    return _foreign(arguments)
+
+
+def _foreign(arguments: argparse.Namespace) -> Prepared:
+    """A .s file with its launch."""
+    from . import execution
+
     if arguments.launch is None:
         raise ValueError(f"{arguments.target} needs --launch FILE; docs/emulator.md describes it")
-    return execution.foreign(Path(arguments.target), arguments.launch)
+    with (
+        _naming(arguments.target, isa.AssemblyError),
+        _naming(arguments.target, UnicodeDecodeError),
+    ):
+        return execution.foreign(Path(arguments.target), arguments.launch)
 
 
 def _own_kernel(arguments: argparse.Namespace) -> execution.OwnKernel:
@@ -625,15 +745,16 @@ def _parser() -> argparse.ArgumentParser:
     compiling.add_argument("variant", type=_checked(_variant), help="such as gemm1/bm128")
     _add_flags(compiling)
     _add_compiler(compiling)
-    compiling.add_argument("-o", "--output", type=Path, help="write the assembly here")
+    compiling.add_argument("-o", "--output", type=_checked(_path), help="write the assembly here")
     compiling.add_argument(
-        "--code-object", type=Path, help="also link the ELF code object; needs an ld.lld"
+        "--code-object", type=_checked(_path), help="also link the ELF code object; needs an ld.lld"
     )
     _add_json(compiling)
     reading = verb("isa", isa_verb)
     reading.add_argument("target", help="a variant such as gemm1/bm128, or a .s file")
     _add_flags(reading)
     _add_compiler(reading)
+    _add_kernel(reading)
     _add_json(reading)
     _add_diff(verb("diff", diff_verb))
     _add_ablate(verb("ablate", ablate_verb))
@@ -645,7 +766,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_time(verb("time", time_verb))
     drawing = verb("timeline", timeline_verb)
     _add_time(drawing)
-    drawing.add_argument("-o", "--output", type=Path, default=Path("timeline.html"))
+    drawing.add_argument("-o", "--output", type=_checked(_path), default=Path("timeline.html"))
     _add_study(verb("study", study_verb))
     _add_bench(verb("bench", bench_verb))
     _add_counters(verb("counters", counters_verb))
@@ -657,7 +778,9 @@ def _add_launch(parser: argparse.ArgumentParser, *, foreign: bool) -> None:
     parser.add_argument("target", help=either)
     if foreign:
         parser.add_argument(
-            "--launch", type=Path, help="YAML or JSON: how to launch a .s file (docs/emulator.md)"
+            "--launch",
+            type=_checked(_path),
+            help="YAML or JSON: how to launch a .s file (docs/emulator.md)",
         )
     _add_flags(parser)
     _add_compiler(parser)
@@ -677,7 +800,9 @@ def _add_launch(parser: argparse.ArgumentParser, *, foreign: bool) -> None:
 def _add_time(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", help="a variant such as gemm1/bm128, or a .s file")
     parser.add_argument(
-        "--launch", type=Path, help="YAML or JSON: how to launch a .s file (docs/emulator.md)"
+        "--launch",
+        type=_checked(_path),
+        help="YAML or JSON: how to launch a .s file (docs/emulator.md)",
     )
     _add_flags(parser)
     _add_compiler(parser)
@@ -697,7 +822,9 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--part", action="append", choices=PARTS, help="only this part; may be given again"
     )
-    parser.add_argument("-o", "--output", type=Path, help="directory (default: data/numerics)")
+    parser.add_argument(
+        "-o", "--output", type=_checked(_path), help="directory (default: data/numerics)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
 
@@ -709,7 +836,8 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
         help="a variant and two flag settings (gemm1/bm128 none all), or two .s files",
     )
     _add_compiler(parser)
-    parser.add_argument("--html", type=Path, help="write one self-contained page instead")
+    _add_kernel(parser)
+    parser.add_argument("--html", type=_checked(_path), help="write one self-contained page")
     parser.add_argument(
         "--context", type=int, default=3, help="unchanged instructions around a change"
     )
@@ -727,13 +855,22 @@ def _add_ablate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--study", action="append", choices=list(flags.STUDIES), help="only this study; again too"
     )
-    parser.add_argument("-o", "--output", type=Path, help="directory for the tables")
+    parser.add_argument(
+        "--factorial",
+        type=_checked(flags.parse_flags),
+        metavar="FLAGS",
+        help="every combination of these flags instead of the studies; names joined by +",
+    )
+    parser.add_argument("-o", "--output", type=_checked(_path), help="directory for the tables")
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
 
 def _add_claims(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--counts", type=Path, default=counts.COUNTS, help="the table (default: %(default)s)"
+        "--counts",
+        type=_checked(_path),
+        default=counts.COUNTS,
+        help="the table (default: %(default)s)",
     )
     parser.add_argument(
         "--parity", action="store_true", help="the published counts of both commits instead"
@@ -750,7 +887,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     bench.add_options(parser, _checked, _variant)
     parser.add_argument("--plan", action="store_true", help="print the cases and measure nothing")
     parser.add_argument(
-        "-o", "--output", type=Path, help="directory (default: data/measured/DEVICE)"
+        "-o", "--output", type=_checked(_path), help="directory (default: data/measured/DEVICE)"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
     _add_json(parser)
@@ -758,12 +895,18 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 def _add_counters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("variant", type=_checked(_variant), help="such as gemm1/bm128")
-    parser.add_argument("file", nargs="+", type=Path, help="*_counter_collection.csv of rocprofv3")
+    parser.add_argument(
+        "file", nargs="+", type=_checked(_path), help="*_counter_collection.csv of rocprofv3"
+    )
     _add_flags(parser)
     _add_compiler(parser)
     bench.add_launch(parser)
-    parser.add_argument("-o", "--output", type=Path, help="write the table here, as CSV")
+    parser.add_argument("-o", "--output", type=_checked(_path), help="write the table here, as CSV")
     _add_json(parser)
+
+
+def _add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kernel", metavar="NAME", help="which kernel of a .s file with several")
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -795,7 +938,7 @@ def _add_compiler(parser: argparse.ArgumentParser, *, shape: bool = True) -> Non
     parser.add_argument("--arch", default=ARCHITECTURES[0], help="target (default: %(default)s)")
     parser.add_argument(
         "--cache",
-        type=Path,
+        type=_checked(_path),
         help=f"directory of compiled kernels (default: ${LOCATION_VARIABLE} or the user's cache)",
     )
     parser.add_argument(
@@ -805,14 +948,11 @@ def _add_compiler(parser: argparse.ArgumentParser, *, shape: bool = True) -> Non
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns its exit code."""
-    arguments = _parser().parse_args(argv)
+    arguments = argparse.Namespace(verbose=False, verb="")
     try:
-        code: int = arguments.run(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _run(argv, arguments)
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
         return STORAGE
     except KeyboardInterrupt:
         return _complain(INTERRUPTED, "interrupted; what was finished is kept, run again to go on")
@@ -831,14 +971,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CacheError as error:
         return _complain(STORAGE, str(error))
     except OSError as error:
+        if error.filename is None:
+            _drop_output()
         return _complain(STORAGE, f"{error.filename or 'output'}: {error.strerror}")
 
 
+def _run(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
+    try:
+        _parser().parse_args(argv, arguments)
+        code: int = arguments.run(arguments)
+        return code
+    finally:
+        sys.stdout.flush()  # here, where an error is still told, also after --help
+
+
+def _drop_output() -> None:
+    """Have what standard output refused go nowhere; Python would complain again at its end."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:  # a stream of the caller's, without a file
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+LONGEST_LINE = 2000
+
+
 def _complain(code: int, message: str) -> int:
-    first, *more = message.splitlines()
-    print(f"mxfp4kernels: error: {first}{' [...]' if more else ''}", file=sys.stderr)
+    first, *more = message.splitlines() or ["no reason given"]
+    shown = first if len(first) <= LONGEST_LINE else f"{first[:LONGEST_LINE]}..."
+    print(f"mxfp4kernels: error: {shown}{' [...]' if more else ''}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

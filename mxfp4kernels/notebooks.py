@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from tqdm import tqdm
-
 from .files import REPOSITORY, write_text
+from .packages import needed
+
+with needed(__name__):
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from tqdm import tqdm
 
 NOTEBOOKS = REPOSITORY / "notebooks"
 SECONDS_PER_CELL = 300
@@ -39,17 +42,23 @@ def execute(path: Path) -> str:
     """
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata = nbformat.from_dict(METADATA)
-    # The kernel is the python3 of this environment, started among the notebooks.
-    client = NotebookClient(
-        notebook,
-        timeout=SECONDS_PER_CELL,
-        record_timing=False,
-        resources={"metadata": {"path": str(path.parent)}},
-    )
-    try:
-        client.execute()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise NotebookError(f"{path.name}: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="mxfp4kernels-") as folder:
+        # The kernel is the python3 of this environment, started among the notebooks.
+        client = NotebookClient(
+            notebook,
+            timeout=SECONDS_PER_CELL,
+            record_timing=False,
+            resources={"metadata": {"path": str(path.parent)}},
+        )
+        # Sockets of our own instead of TCP ports, which any user of the machine could talk to.
+        manager = client.create_kernel_manager()
+        manager.transport = "ipc"
+        manager.ip = f"{folder}/socket"
+        manager.connection_file = f"{folder}/kernel.json"
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise NotebookError(f"{path.name}: {error}") from error
     notebook.metadata = nbformat.from_dict(METADATA)  # the kernel adds its version
     text: str = nbformat.writes(notebook)
     return text.rstrip("\n") + "\n"

@@ -15,9 +15,12 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-import numpy as np
-import torch
-from torch import Tensor
+from .packages import needed
+
+with needed(__name__):
+    import numpy as np
+    import torch
+    from torch import Tensor
 
 from . import layout
 from .compare import Comparison, WrongElement, compare_bf16, compare_mxfp4, round_bf16

@@ -147,8 +147,7 @@ def occupancy_of(program: Program, dynamic_lds_bytes: int = 0) -> Occupancy:
         )
     except KeyError as missing:
         raise UnknownOccupancy(
-            f"kernel {program.name!r} has no {missing.args[0]} in its metadata; "
-            "call occupancy() with the numbers instead"
+            f"kernel {program.name!r} has no {missing.args[0]} in its metadata"
         ) from None
 
 

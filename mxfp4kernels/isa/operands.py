@@ -69,7 +69,7 @@ def _check_registers(file: str, single: str | None, first: str | None, last: str
         # By length first: Python refuses to convert thousands of digits.
         if len(number.lstrip("0")) > 3 or int(number) >= limit:
             raise ValueError(
-                f"register {file}{shortened(number)} does not exist; {file}{limit - 1} is the last"
+                f"{file}{shortened(number)} lies beyond the last register {file}{limit - 1}"
             )
     if len(numbers) == 2 and int(numbers[0]) > int(numbers[1]):
         raise ValueError(f"register range {file}[{first}:{last}] runs backwards")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import cli, compiler, counts, parity
+from mxfp4kernels import cli, compiler, counts, packages, parity
 from mxfp4kernels.cache import LOCATION_VARIABLE
-from mxfp4kernels.flags import FLAGS
+from mxfp4kernels.flags import FLAGS, PRESETS, REGISTRY
 from mxfp4kernels.isa import parse
 from mxfp4kernels.shapes import SHAPES, VARIANTS
 
-COMMAND = (sys.executable, "-m", "mxfp4kernels.cli")
+COMMAND = (sys.executable, "-m", "mxfp4kernels")
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -57,6 +58,24 @@ def no_flydsl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "version", none)
 
 
+BARE = "kernel:\n  v_add_u32_e32 v0, v1, v2\n  s_endpgm\n"
+
+UNSTRUCTURED = [
+    "kernel:\n  v_frobnicate_b32 v0, v1\n  s_endpgm\n",
+    "kernel:\n  s_branch .Lnowhere\n  s_endpgm\n",
+    "kernel:\n  s_nop 99\n  s_endpgm\n",
+    "kernel:\n  s_waitcnt vmcnt(99)\n  s_endpgm\n",
+    "kernel:\n  v_mov_b32_e32 v0, v300\n  s_endpgm\n",
+]
+"""What the parser takes, or not, and counting does not: an unknown class, label, nop, wait."""
+
+SEVERAL = "".join(
+    f"\t.type\t{name},@function\n{name}:\n{body}\ts_endpgm\n"
+    f"\t.amdhsa_kernel {name}\n\t.end_amdhsa_kernel\n"
+    for name, body in (("one", ""), ("two", "\ts_nop 0\n"))
+)
+
+
 class TestHelp:
     def test_help_shows_verbs_examples_and_exit_codes(self, capsys) -> None:
         code, out, _ = run(capsys, "--help")
@@ -93,14 +112,38 @@ class TestListings:
     def test_flags(self, capsys) -> None:
         code, out, _ = run(capsys, "flags")
         assert code == 0
-        for flag in FLAGS:
+        for flag in REGISTRY:
             assert f"\n{flag.name}\n" in f"\n{out}"
             assert flag.claim in out
+        assert out.count("\n  origin    ours\n  presets   safe\n") == len(REGISTRY) - len(FLAGS)
 
     def test_flags_as_json(self, capsys) -> None:
         rows = json.loads(run(capsys, "flags", "--json")[1])
-        assert [row["flag"] for row in rows] == [flag.name for flag in FLAGS]
+        assert [row["flag"] for row in rows] == [flag.name for flag in REGISTRY]
         assert rows[0]["listed"] is True
+        ours = {row["flag"] for row in rows if row["origin"] == "ours"}
+        assert ours == {flag.name for flag in REGISTRY} - {flag.name for flag in FLAGS}
+        for row in rows:
+            assert set(row["presets"].split()) == {
+                preset for preset, names in PRESETS.items() if row["flag"] in names
+            }
+
+    def test_variants_tell_every_flag_that_acts(self, capsys) -> None:
+        rows = json.loads(run(capsys, "variants", "--json")[1])
+        text = run(capsys, "variants")[1]
+        for row in rows:
+            acting = {flag.name for flag in REGISTRY if row["variant"] in map(str, flag.variants)}
+            assert set(row["flags"].split("+")) == acting
+            assert f" {row['flags']}\n" in text
+
+    def test_variants_tell_at_how_many_tokens_they_run(self, capsys) -> None:
+        rows = json.loads(run(capsys, "variants", "--json")[1])
+        tokens = {row["variant"]: row["kimi_tp4_m"] for row in rows}
+        assert tokens["gemm1/bm16_iq"] == "1..128"
+        assert tokens["gemm2/bm32_atomic_nt"] == "129..512"
+        assert tokens["gemm2/bm128_nonatomic"] == "2049.."
+        assert tokens["gemm2/bm128_mxfp4"] == "4097.. on request (lossy)"
+        assert tokens["gemm2/bm64_cshuffle"] == "never"
 
     def test_variants_tell_which_run_a_shape(self, capsys) -> None:
         rows = json.loads(run(capsys, "variants", "--shape", "8x512x384x2", "--json")[1])
@@ -170,7 +213,52 @@ class TestIsa:
         path.write_text("kernel:\n  v_add_u32_e32 v0, v1, v2\n  s_endpgm\n")
         code, out, _ = run(capsys, "isa", str(path))
         assert code == 0
-        assert "waves per SIMD" not in out  # no metadata, so nothing is known
+        assert "waves per SIMD" not in out
+        assert "occupancy unknown: kernel 'kernel' has no .vgpr_count in its metadata" in out
+
+    @pytest.mark.parametrize("target", ["gfx942", "gfx90a"])
+    def test_occupancy_of_another_target_is_not_known(
+        self, capsys, assembly: Path, target: str
+    ) -> None:
+        assembly.write_text(assembly.read_text().replace("gfx950", target))
+        code, out, _ = run(capsys, "isa", str(assembly))
+        assert code == 0
+        assert "waves per SIMD" not in out
+        assert f"is for {target}; only the limits of gfx950 are known here" in out
+        report = json.loads(run(capsys, "isa", str(assembly), "--json")[1])
+        assert (report["target"], report["occupancy"]) == (target, None)
+
+    @pytest.mark.parametrize("body", UNSTRUCTURED)
+    def test_errors_name_file_and_line(self, capsys, tmp_path: Path, body: str) -> None:
+        path = tmp_path / "bad.s"
+        path.write_text(body)
+        code, message = refused(capsys, "isa", str(path))
+        assert code == cli.USAGE
+        assert f"{path}: line 2: " in message
+
+    def test_long_words_are_not_echoed_whole(self, capsys, tmp_path: Path) -> None:
+        path = tmp_path / "long.s"
+        path.write_text(f"kernel:\n  v_{'x' * 100_000}_b32 v0\n")
+        assert len(refused(capsys, "isa", str(path))[1]) < 1000
+        assert len(refused(capsys, "isa", "x" * 100_000)[1]) < 3000
+
+    def test_one_of_several_kernels(self, capsys, tmp_path: Path) -> None:
+        path = tmp_path / "two.s"
+        path.write_text(SEVERAL)
+        code, message = refused(capsys, "isa", str(path))
+        assert code == cli.USAGE
+        assert "(one, two)" in message
+        assert "--kernel NAME" in message
+        words = ("isa", str(path), "--json", "--kernel")
+        assert json.loads(run(capsys, *words, "two")[1])["symbol"] == "two"
+        code, message = refused(capsys, *words, "three")
+        assert "no kernel 'three' in the text; it has (one, two)" in message
+        assert "only one" in refused(capsys, "isa", "gemm1/bm64", "--kernel", "two")[1]
+
+    def test_byte_order_mark(self, capsys, tmp_path: Path) -> None:
+        path = tmp_path / "marked.s"
+        path.write_bytes(b"\xef\xbb\xbf" + BARE.encode())
+        assert run(capsys, "isa", str(path))[0] == 0
 
     def test_unreadable_assembly(self, capsys, tmp_path: Path) -> None:
         path = tmp_path / "bad.s"
@@ -203,16 +291,65 @@ class TestDiff:
     def test_of_two_files(self, capsys, assembly: Path) -> None:
         code, out, _ = run(capsys, "diff", str(assembly), str(assembly), "--json")
         assert code == 0
-        assert sum(section["changed"] for section in json.loads(out)) == 0
+        report = json.loads(out)
+        assert sum(section["changed"] for section in report["regions"]) == 0
+        assert report["left"]["name"] == report["right"]["name"] == str(assembly)
+        for side in ("left", "right"):
+            total = report[side]["total"]
+            assert total == sum(report[side][name] for name in counts.CLASSES)
+            assert total == sum(section[side]["total"] for section in report["regions"]) > 0
 
     def test_html(self, capsys, tmp_path: Path) -> None:
         page = tmp_path / "page.html"
         assert run(capsys, "diff", "gemm1/bm64", "none", "all", "--html", str(page))[:2] == (0, "")
         assert page.read_text().startswith("<!DOCTYPE html>")
 
+    def test_html_and_json_at_once(self, capsys, tmp_path: Path, assembly: Path) -> None:
+        page = tmp_path / "page.html"
+        words = ("diff", str(assembly), str(assembly), "--html", str(page), "--json")
+        code, out, _ = run(capsys, *words)
+        assert code == 0
+        assert json.loads(out)["left"]["total"] > 0
+        assert page.read_text().startswith("<!DOCTYPE html>")
+
+    def test_file_name_that_is_no_text(self, tmp_path: Path) -> None:
+        folder = os.fsencode(tmp_path)
+        name = os.path.join(folder, b"caf\xe9.s")
+        with open(name, "w") as stream:
+            stream.write(BARE)
+        page = os.path.join(folder, b"p\xe4ge.html")
+        answer = subprocess.run([*COMMAND, "diff", name, name, "--html", page])
+        assert answer.returncode == 0
+        with open(page, encoding="utf-8") as stream:
+            assert "caf\\xe9.s" in stream.read()
+        for verb in (["diff", name, name], ["isa", name, "--json"]):
+            answer = subprocess.run([*COMMAND, *verb], capture_output=True, check=True)
+            assert b"xe9.s" in answer.stdout or b"udce9" in answer.stdout
+
+    @pytest.mark.parametrize("body", UNSTRUCTURED)
+    def test_the_side_that_cannot_be_read_is_named(self, capsys, tmp_path: Path, body) -> None:
+        good, bad = tmp_path / "good.s", tmp_path / "bad.s"
+        good.write_text(BARE)
+        bad.write_text(body)
+        for sides in ((good, bad), (bad, good)):
+            code, message = refused(capsys, "diff", *map(str, sides))
+            assert code == cli.USAGE
+            assert f"{bad}: line 2: " in message
+
+    def test_one_of_several_kernels(self, capsys, tmp_path: Path) -> None:
+        path = tmp_path / "two.s"
+        path.write_text(SEVERAL)
+        code, message = refused(capsys, "diff", str(path), str(path))
+        assert code == cli.USAGE
+        assert "--kernel" in message
+        words = ("diff", str(path), str(path), "--json", "--kernel", "two")
+        assert json.loads(run(capsys, *words)[1])["left"]["total"] == 2
+        code, message = refused(capsys, "diff", "gemm1/bm64", "none", "all", "--kernel", "two")
+        assert "a variant has only one" in message
+
     def test_idle_flag_makes_no_difference(self, capsys) -> None:
         words = ("diff", "gemm1/bm64", "none", "epilog_hoisting", "--json")
-        assert sum(s["changed"] for s in json.loads(run(capsys, *words)[1])) == 0
+        assert sum(s["changed"] for s in json.loads(run(capsys, *words)[1])["regions"]) == 0
 
     @pytest.mark.parametrize("words", [("gemm1/bm64",), ("gemm1/bm64", "none", "all", "all")])
     def test_wrong_number_of_sides(self, capsys, words) -> None:
@@ -230,6 +367,37 @@ class TestAblate:
         assert [path.name for path in tmp_path.iterdir()] == ["counts.csv"]
         table = counts.read_counts(tmp_path / "counts.csv")
         assert {row.flags for row in table.rows} == {"none", "bare_pointer_abi+hardware_exp2"}
+
+    def test_factorial(self, capsys, tmp_path: Path) -> None:
+        names = "native_packed_max+interleaved_quant"
+        words = ("ablate", "--factorial", names, "-o", str(tmp_path), "--quiet")
+        assert run(capsys, *words)[:2] == (0, "")
+        table = counts.read_counts(tmp_path / "counts.csv")
+        assert {row.variant for row in table.rows} == {"bm16_iq"}  # where both act
+        assert {row.flags for row in table.rows} == {
+            "none",
+            "native_packed_max",
+            "interleaved_quant",
+            names,
+        }
+        assert [path.name for path in tmp_path.iterdir()] == ["counts.csv"]
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            (("native_packed_max", "--variant", "gemm1/bm64"), "no effect in gemm1/bm64"),
+            (("native_packed_max+epilog_hoisting",), "no variant in which"),
+            (("fast",), "unknown flag or preset 'fast'"),
+            (("hardware_exp2", "--study", "alone"), "leave out --study"),
+            (("hardware_exp2",), "--output"),
+        ],
+    )
+    def test_factorial_that_cannot_be(self, capsys, tmp_path: Path, words, expected) -> None:
+        output = () if expected == "--output" else ("-o", str(tmp_path))
+        code, message = refused(capsys, "ablate", "--factorial", *words, *output)
+        assert code == cli.USAGE
+        assert expected in message
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_part_does_not_replace_the_whole(self, capsys) -> None:
         before = counts.COUNTS.read_bytes()
@@ -256,7 +424,8 @@ class TestAblate:
 
     def test_progress_goes_to_stderr(self, capsys, tmp_path: Path) -> None:
         words = ("ablate", "--variant", "gemm1/bm64", "-o", str(tmp_path))
-        assert "compiling: 100%" in run(capsys, *words)[2]
+        err = run(capsys, *words)[2]
+        assert err == "compiling: 100% (4 of 4 kernels)\n"  # no terminal: whole lines alone
         assert run(capsys, *words, "--quiet")[1:] == ("", "")
 
     def test_full_disk_leaves_the_old_table(self, capsys, tmp_path: Path, monkeypatch) -> None:
@@ -273,6 +442,28 @@ class TestAblate:
         assert "counts.csv: No space left on device" in message
         assert (tmp_path / "counts.csv").read_text() == "old"
         assert not list(tmp_path.glob(".*"))
+
+
+class TestProgress:
+    def test_lines_of_a_log_are_few_and_none_comes_twice(self, capsys, monkeypatch) -> None:
+        now = 0.0
+        monkeypatch.setattr(cli.time, "monotonic", lambda: now)
+        with cli._progress("compiling", quiet=False) as report:
+            assert report is not None
+            for done in range(101):
+                now = done / 10
+                report(done, 100)
+            report(100, 100)
+        assert capsys.readouterr().err.splitlines() == [
+            "compiling: 50% (50 of 100 kernels)",
+            "compiling: 100% (100 of 100 kernels)",
+        ]
+
+    def test_nothing_to_do(self, capsys) -> None:
+        with cli._progress("measuring", quiet=False, unit="round") as report:
+            assert report is not None
+            report(0, 0)
+        assert capsys.readouterr().err == "measuring: 100% (0 of 0 rounds)\n"
 
 
 class TestClaims:
@@ -327,6 +518,14 @@ class TestRefusals:
             (("compile", "gemm1/bm64", "--workers", "0"), "at least 1"),
             (("isa", "gemm1/bm48"), "gemm1 has no variant 'bm48'"),
             (("diff", "gemm1/bm64", "none", "fast"), "unknown flag or preset 'fast'"),
+            (("compile", "gemm1/bm64", "-o", ""), "name of the file or directory is empty"),
+            (("compile", "gemm1/bm64", "--code-object", ""), "directory is empty"),
+            (("compile", "gemm1/bm64", "--cache", ""), "argument --cache: the name of the file"),
+            (("diff", "gemm1/bm64", "none", "all", "--html", ""), "directory is empty"),
+            (("ablate", "-o", ""), "directory is empty"),
+            (("claims", "--counts", ""), "directory is empty"),
+            (("run", "x.s", "--launch", ""), "directory is empty"),
+            (("compile", "gemm1/bm64", "--shape", "256x512x512x129"), "topk must be at most 128"),
             (("ablate", "--study", "sideways"), "invalid choice: 'sideways'"),
             (("ablate", "--shape", "8x100x512x2", "-o", "x"), "hidden % 256"),
         ],
@@ -367,7 +566,7 @@ class TestRefusals:
         assert "Traceback" in err
 
     def test_interrupt(self, capsys, monkeypatch) -> None:
-        def interrupt(*_: object) -> None:
+        def interrupt(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(cli, "_print_table", interrupt)
@@ -376,11 +575,118 @@ class TestRefusals:
         assert "run again" in message
 
 
+HINTS = {
+    "tqdm": ("mxfp4kernels", 'tqdm is not installed; pip install "mxfp4kernels"'),
+    "yaml": ("mxfp4kernels", 'yaml is not installed; pip install "mxfp4kernels"'),
+    "matplotlib": ("mxfp4kernels.plots", 'pip install "mxfp4kernels[plots]"'),
+    "nbclient": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
+    "nbformat": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
+    "torch": ("mxfp4kernels.numerics", 'pip install "mxfp4kernels[compile]"'),
+}
+
+
+class TestStart:
+    """What happens before there is a command line."""
+
+    @staticmethod
+    def start(folder: Path, module: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command whose imports look into ``folder`` first."""
+        return subprocess.run(
+            [sys.executable, "-m", module, *words],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @pytest.mark.parametrize("package", HINTS)
+    def test_missing_package(self, tmp_path: Path, assembly: Path, package: str) -> None:
+        module, hint = HINTS[package]
+        error = f"ModuleNotFoundError('No module named {package}', name={package!r})"
+        (tmp_path / f"{package}.py").write_text(f"raise {error}\n")
+        words = ("isa", str(assembly)) if module == "mxfp4kernels" else ()
+        answer = self.start(tmp_path, module, *words)
+        assert answer.returncode == cli.MISSING
+        assert answer.stdout == ""
+        assert answer.stderr.startswith("mxfp4kernels: error: ")
+        assert answer.stderr.endswith(f"{hint}\n")
+        assert answer.stderr.count("\n") == 1
+
+    def test_bare_listings_are_read_without_yaml(self, tmp_path: Path) -> None:
+        (tmp_path / "yaml.py").write_text("raise ModuleNotFoundError('no', name='yaml')\n")
+        (tmp_path / "bare.s").write_text(BARE)
+        assert self.start(tmp_path, "mxfp4kernels", "isa", str(tmp_path / "bare.s")).stderr == ""
+
+    def test_package_that_cannot_be_imported(self, tmp_path: Path) -> None:
+        (tmp_path / "tqdm.py").write_text("raise ImportError('libmissing.so: cannot open')\n")
+        answer = self.start(tmp_path, "mxfp4kernels", "flags")
+        assert answer.returncode == cli.MISSING
+        assert "error: libmissing.so: cannot open; pip install" in answer.stderr
+
+    def test_an_import_says_what_to_install_and_can_be_caught(self, tmp_path: Path) -> None:
+        (tmp_path / "nbformat.py").write_text("raise ModuleNotFoundError('no', name='nbformat')\n")
+        code = "try: import mxfp4kernels.notebooks\nexcept ModuleNotFoundError as e: print(e)"
+        answer = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
+        assert answer.stdout == (
+            'nbformat is not installed; pip install "mxfp4kernels[notebooks]"\n'
+        )
+
+    def test_a_broken_part_of_the_package_itself_is_no_missing_package(self) -> None:
+        with (
+            pytest.raises(ModuleNotFoundError, match=r"mxfp4kernels\.nothing"),
+            packages.needed("__main__"),
+        ):
+            importlib.import_module("mxfp4kernels.nothing")
+
+    @pytest.mark.parametrize("module", ["mxfp4kernels", "mxfp4kernels.cli"])
+    def test_interrupt_while_the_imports_run(self, tmp_path: Path, module: str) -> None:
+        (tmp_path / "tqdm.py").write_text(
+            "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+        )
+        answer = self.start(tmp_path, module, "flags")
+        assert answer.returncode == cli.INTERRUPTED
+        assert answer.stderr == "mxfp4kernels: error: interrupted\n"
+
+    @pytest.mark.parametrize("words", [("flags",), ("flags", "--json"), ("--help",)])
+    def test_closed_stdout(self, words: tuple[str, ...]) -> None:
+        answer = self.closed(">&-", *words)
+        assert answer.returncode == cli.STORAGE
+        assert answer.stderr == "mxfp4kernels: error: output: Bad file descriptor\n"
+
+    def test_closed_stdout_is_not_mistaken_for_the_file_that_is_written(
+        self, tmp_path: Path, assembly: Path
+    ) -> None:
+        page = tmp_path / "page.html"
+        words = ("diff", str(assembly), str(assembly), "--html", str(page))
+        assert self.closed(">&-", *words).returncode == 0
+        assert page.read_text().startswith("<!DOCTYPE html>")
+
+    def test_closed_stderr_and_stdin(self) -> None:
+        answer = self.closed("2>&- <&-", "flags", "--json")
+        assert answer.returncode == 0
+        assert len(json.loads(answer.stdout)) == len(REGISTRY)
+        answer = self.closed("2>&-", "compile", "gemm3/bm64")
+        assert (answer.returncode, answer.stdout) == (cli.USAGE, "")
+
+    @staticmethod
+    def closed(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """The command with standard streams that the shell closed."""
+        command = shlex.join([*COMMAND, *words])
+        return subprocess.run(
+            ["sh", "-c", f"{command} {redirection}"], capture_output=True, text=True, check=False
+        )
+
+
 class TestProcess:
     def test_installed_command(self) -> None:
         command = Path(sys.executable).with_name("mxfp4kernels")
         answer = subprocess.run([command, "flags", "--json"], capture_output=True, check=True)
-        assert len(json.loads(answer.stdout)) == len(FLAGS)
+        assert len(json.loads(answer.stdout)) == len(REGISTRY)
 
     def test_reader_that_has_seen_enough(self) -> None:
         read, write = os.pipe()

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from mxfp4kernels import notebooks
+from mxfp4kernels.benchmark import STEPS
 
 pytest_plugins = ["pytester"]
 
@@ -210,7 +211,16 @@ class TestMakefile:
 
     def test_ablation_counts_then_draws_then_runs_the_notebooks(self, make: Make) -> None:
         assert make("ablation").returncode == 0
-        assert make.calls[-3:] == ["ablate", "-m mxfp4kernels.plots", "-m mxfp4kernels.notebooks"]
+        assert make.calls[-2:] == ["-m mxfp4kernels.plots", "-m mxfp4kernels.notebooks"]
+        assert make.calls.index("ablate") == len(make.calls) - len(STEPS)
+
+    def test_benchmark_runs_those_of_the_folder_that_need_no_device(
+        self, make: Make, repository: Path
+    ) -> None:
+        assert make("benchmark").returncode == 0
+        ran = {call for call in make.calls if call.startswith("benchmarks/")}
+        there = {f"benchmarks/{path.name}" for path in (repository / "benchmarks").glob("*.py")}
+        assert there - ran == {"benchmarks/validate_graph_timing.py"}
 
     def test_clean_leaves_committed_files_alone(self, make: Make, repository: Path) -> None:
         """Run for real, on a checkout with everything that is committed and some litter."""
@@ -301,6 +311,20 @@ class TestNotebooks:
         assert notebooks.main([str(notebook)]) == 0
         assert notebook.read_bytes() == first
         assert nbformat.read(notebook, 4).metadata == notebooks.METADATA
+
+    def test_a_run_leaves_nothing_behind_and_says_nothing(self, notebook: Path, tmp_path) -> None:
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        answer = subprocess.run(
+            [sys.executable, "-m", "mxfp4kernels.notebooks", str(notebook)],
+            env={**os.environ, "TMPDIR": str(temporary)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (answer.stdout, answer.stderr) == ("", "")
+        assert list(temporary.iterdir()) == []
+        assert sorted(tmp_path.iterdir()) == [notebook, temporary]
 
     def test_a_cell_that_fails_leaves_the_file(self, notebook: Path, capsys) -> None:
         notebook.write_text(notebook.read_text().replace("6 * 7", "6 / 0"))
