@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .ablation import count, jobs
-from .cache import LOCATION_VARIABLE, Cache
-from .compiler import CompiledKernel, Compiler
+from .cache import LOCATION_VARIABLE, Cache, CacheError
+from .compiler import CompiledKernel, CompileError, Compiler, MissingComponent
 
 STEPS: tuple[tuple[str, ...], ...] = (
     ("mxfp4kernels", "ablate", "--quiet"),
@@ -138,7 +139,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     argparse.ArgumentParser(
         prog="python -m mxfp4kernels.benchmark", description=__doc__
     ).parse_args(argv)
-    costs = measure()
+    try:
+        costs = measure()
+    except subprocess.CalledProcessError as error:
+        print(f"{shlex.join(error.cmd[1:])} failed with {error.returncode}", file=sys.stderr)
+        return 1
+    except (CacheError, CompileError, MissingComponent, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
     print(f"{len(os.sched_getaffinity(0))} cores, Python {sys.version.split()[0]}")
     for cost in costs:
         print(cost)

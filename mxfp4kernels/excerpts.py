@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .cache import CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent
 from .files import DATA, read_csv, write_csv
 from .flags import ALL, NONE, FlagSet, join
@@ -388,7 +389,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.parse_args(argv)
     try:
         write_excerpts(cut_all(Compiler()))
-    except (CompileError, MissingComponent, ExcerptError, OSError) as error:
+    except (CacheError, CompileError, MissingComponent, ExcerptError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -21,7 +21,10 @@ from .cache import Cache, digest
 from .compiler import Compiler, Job
 from .files import DATA, REPOSITORY, write_csv
 from .flags import FlagSet, acting, label, study_settings
-from .modelled import Launch, Modeller
+from .packages import needed
+
+with needed(__name__):
+    from .modelled import Launch, Modeller
 from .modelled_validation import CLAIMS, PublishedRow, claim_rows, read_published, validation_rows
 from .shapes import KERNELS, REFERENCE_SHAPE, Variant, dispatch, find_variant
 from .timing.constants import Constant, Hardware

@@ -9,7 +9,10 @@ import sys
 
 from .files import DATA, write_csv
 from .flags import ALL, NONE, FlagSet, label
-from .modelled import PERSISTENT_TILES, Launch, Modeller, fill_of
+from .packages import needed
+
+with needed(__name__):
+    from .modelled import PERSISTENT_TILES, Launch, Modeller, fill_of
 from .shapes import REFERENCE_SHAPE, find_variant
 from .timing.device import memory_state
 from .timing.timeline import binned, segments_of

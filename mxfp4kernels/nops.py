@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from .cache import CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent
 from .files import DATA, read_csv, write_csv
 from .flags import ALL, NONE, join
@@ -129,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     jobs = [Job(variant, REFERENCE_SHAPE, flags) for variant in VARIANTS for flags in (NONE, ALL)]
     try:
         write_nops(row for kernel in Compiler().compile_all(jobs) for row in rows(kernel))
-    except (CompileError, MissingComponent, OSError) as error:
+    except (CacheError, CompileError, MissingComponent, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

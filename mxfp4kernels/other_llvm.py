@@ -27,6 +27,7 @@ from tqdm import tqdm
 
 from . import nops
 from .ablation import count
+from .cache import CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent, Provenance
 from .counts import COLUMNS
 from .excerpts import EXP2_PAIRS, ExcerptError, cut, write_excerpts
@@ -142,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         write_tables(arguments.clang)
-    except (CompileError, MissingComponent, ExcerptError, OSError) as error:
+    except (CacheError, CompileError, MissingComponent, ExcerptError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

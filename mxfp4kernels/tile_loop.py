@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from .cache import CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, Job, MissingComponent
 from .counts import CLASSES
 from .files import DATA, read_csv, write_csv
@@ -101,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.parse_args(argv)
     try:
         write_tile_loop(map(row, Compiler().compile_all(jobs())))
-    except (CompileError, MissingComponent, OSError) as error:
+    except (CacheError, CompileError, MissingComponent, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -33,10 +33,12 @@ def test_memory_of_children_is_counted() -> None:
     assert 10_000_000 < alone < both - 90_000_000
 
 
-def test_a_failed_step_is_an_error(monkeypatch) -> None:
+def test_a_failed_step_is_an_error(monkeypatch, capsys) -> None:
     monkeypatch.setattr(benchmark, "STEPS", (("mxfp4kernels.no_such_step",),))
     with pytest.raises(subprocess.CalledProcessError, match="no_such_step"):
         benchmark.run_steps(dict(os.environ))
+    assert benchmark.main([]) == 1
+    assert "-m mxfp4kernels.no_such_step failed with 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("value", "code", "word"), [(5.0, 0, "ok"), (7.0, 1, "EXCEEDED")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +146,16 @@ class TestClaims:
             for variant in VARIANTS
             if not flag.acts_in(variant)
         }
+
+    def test_nothing_published_stands_beside_another_unit(self, rows) -> None:
+        """A claim about time is not what a number of instructions is to be read against."""
+        for row in rows:
+            if row["unit"] in ("instructions", "bytes", "%"):
+                said = str(row["published"])
+                number = re.fullmatch(r"-?\d+(\.\d+)?", said)
+                assert number or said in ("", "fewer", "unchanged", "stated", "not in the message")
+            if str(row["claim"]).startswith("shows in"):
+                assert row["published"] == ""
 
     def test_static_claims_name_flags_of_the_registry(self) -> None:
         assert {name for claim in STATIC_CLAIMS for name in claim.flags.split("+")} == set(NAMES)

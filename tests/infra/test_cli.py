@@ -612,6 +612,15 @@ class TestStart:
         assert answer.stderr.endswith(f"{hint}\n")
         assert answer.stderr.count("\n") == 1
 
+    @pytest.mark.parametrize("module", ["excerpts", "nops", "tile_loop"])
+    def test_steps_of_the_ablation_report_an_unusable_cache(self, module, monkeypatch) -> None:
+        monkeypatch.setenv(LOCATION_VARIABLE, "/proc/self/ns/cache")
+        command = [sys.executable, "-m", f"mxfp4kernels.{module}"]
+        answer = subprocess.run(command, capture_output=True, text=True)
+        assert answer.returncode == cli.FAILED
+        assert answer.stderr.startswith("cannot write the cache: /proc/self/ns/cache")
+        assert answer.stderr.count("\n") == 1
+
     def test_bare_listings_are_read_without_yaml(self, tmp_path: Path) -> None:
         (tmp_path / "yaml.py").write_text("raise ModuleNotFoundError('no', name='yaml')\n")
         (tmp_path / "bare.s").write_text(BARE)
