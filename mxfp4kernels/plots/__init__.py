@@ -11,7 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from matplotlib.figure import Figure
+from ..packages import needed
+
+with needed(__name__):
+    from matplotlib.figure import Figure
 
 from ..claims import CLAIMS
 from ..counts import COUNTS, MissingCounts
@@ -19,7 +22,20 @@ from ..excerpts import EXCERPTS
 from ..files import TableError
 from ..other_llvm import COUNTS as OTHER_LLVM
 from ..published import REFERENCE
-from . import curves, hero, interaction, published, regions, resources, waterfall
+from ..study.tables import ERRORS, HAZARDS, TIMELINE, VERIFY
+from . import (
+    curves,
+    hazards,
+    hero,
+    interaction,
+    modelled,
+    numerics,
+    published,
+    regions,
+    resources,
+    timeline,
+    waterfall,
+)
 from .canvas import FIGURES, render, save
 from .theme import DARK, LIGHT
 
@@ -46,10 +62,17 @@ DRAWINGS: tuple[Drawing, ...] = (
     Drawing("resources", resources.resources, (COUNTS,)),
     Drawing("exp2-share", published.exp2_share, (CLAIMS, COUNTS)),
     Drawing("against-published", published.against_published, (COUNTS, OTHER_LLVM, REFERENCE)),
+    Drawing("bits-and-errors", numerics.bits_and_errors, (VERIFY, ERRORS, COUNTS)),
+    Drawing("hazards", hazards.hazards, (VERIFY, HAZARDS, COUNTS)),
+    Drawing("loads-and-waits", timeline.loads_and_waits, (TIMELINE, COUNTS)),
     Drawing("per-m-times", curves.per_m_times, curves.data_files()),
     Drawing("per-m-speedup", curves.per_m_speedup, curves.data_files()),
     Drawing("ratio-to-hip", curves.ratio_to_hip, curves.data_files()),
     Drawing("flag-contributions", curves.flag_contributions, curves.data_files()),
+    Drawing("stall-stacks", modelled.stall_stacks, (modelled.CAUSES,)),
+    Drawing("modelled-validation", modelled.validation, (modelled.VALIDATION,)),
+    Drawing("modelled-sensitivity", modelled.sensitivity, (modelled.SENSITIVITY,)),
+    Drawing("wave-timelines", modelled.timelines, (modelled.TIMELINE,)),
 )
 """Every figure under ``figures/``."""
 

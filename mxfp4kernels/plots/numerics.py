@@ -17,7 +17,7 @@ from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import compiled_here
 from .theme import LIGHT
 
-_ROW, _TOP = 0.26, 1.72
+_ROW, _TOP = 0.26, 1.98
 _EPILOGUES = {
     "silu_mxfp4": "gemm1: silu, MXFP4",
     "atomic": "gemm2: atomic bf16",
@@ -76,8 +76,9 @@ def _matrix(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_xlim(-1.8, len(FLAGS) - 0.4)
     axes.set_ylim(len(VARIANTS) - 0.4, -0.6)
     axes.set_yticks(range(len(VARIANTS)), [str(variant) for variant in VARIANTS])
-    axes.set_xticks(range(len(FLAGS)), [flag.title for flag in FLAGS], rotation=32, ha="left")
+    axes.set_xticks(range(len(FLAGS)), [flag.title.replace(" ", "\n") for flag in FLAGS])
     axes.xaxis.tick_top()
+    axes.tick_params(axis="x", labelsize=7.5, rotation=90)
     axes.spines["bottom"].set_visible(False)
 
 
@@ -114,7 +115,7 @@ def _histograms(figure: Figure, errors: Sequence[Row], height: float) -> None:
         axes.set_yticks([])
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])
         axes.tick_params(axis="x", labelsize=7, labelbottom=number == len(_EPILOGUES) - 1)
-    write(figure, 6.5, _TOP - 0.5, "share of elements by error", size=9, weight="bold")
+    write(figure, 6.5, _TOP - 0.52, "share of elements by error", size=9, weight="bold")
 
 
 def _is_of(row: Row, variant: Variant) -> bool:

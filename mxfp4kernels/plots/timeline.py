@@ -18,7 +18,7 @@ _TO_LDS, _LOAD, _READ, _MFMA, _WAIT, _BARRIER = (
     *("load to LDS", "load", "LDS read", "MFMA", "wait", "barrier"),
 )
 _COLOURS = {_TO_LDS: LIGHT.more, _LOAD: LIGHT.other}
-_HEIGHT = 2.9
+_HEIGHT, _TICK = 2.9, 50
 
 Event = dict[str, str]
 
@@ -30,7 +30,7 @@ def loads_and_waits() -> Figure:
     panels = [[row for row in rows if row["flags"] == flags] for flags in settings]
     left, right = _window(panels)
     with styled():
-        figure = sheet(9.4, 1.52 + len(panels) * (_HEIGHT + 0.62))
+        figure = sheet(9.4, 1.32 + len(panels) * (_HEIGHT + 0.62))
         heading(
             figure,
             "The parent's wait ends loads that nobody is waiting for yet",
@@ -38,7 +38,7 @@ def loads_and_waits() -> Figure:
             "load, from its issue to the wait that ends it (dashed).\nSolid: barriers. The axis "
             "counts executed instructions; it says nothing of time.",
         )
-        top = 1.18
+        top = 0.98
         for flags, events in zip(settings, panels, strict=True):
             write(figure, 0.12, top, _title(flags, events), size=9.5, weight="bold")
             axes = axes_at(figure, Place(0.3, top + 0.32, 8.9, _HEIGHT))
@@ -101,6 +101,7 @@ def _panel(axes: Axes, events: Sequence[Event], left: int, right: int) -> None:
         axes.text(left, places[kind], text, color=colour, size=8.5, weight="bold", va="center")
     axes.set_xlim(left, right)
     axes.set_ylim(below + 7.5, -11)
+    axes.set_xticks(range(-(-left // _TICK) * _TICK, right, _TICK))
     axes.set_yticks([])
     axes.tick_params(axis="x", labelsize=7.5)
 

@@ -49,7 +49,8 @@ def test_every_picture_is_there() -> None:
 def test_cells_are_short_and_no_count_is_typed_into_the_argument() -> None:
     assert all(len(source.splitlines()) <= 22 for source in cells("code"))
     known = re.compile(
-        r"PR #3828|gfx950|gemm\d|BM=\d+|MXFP4|E2M1|float64|f32|^# 2\.|hardware_exp2|\d\d?_\w+"
+        r"PR #3828|gfx950|gemm\d|BM=\d+|MXFP4|mxfp4kernels|E2M1|float64|f32|^# 2\.|hardware_exp2"
+        r"|\d\d?_\w+"
     )
     for text in cells("markdown"):
         rest = known.sub("", re.sub(r"\]\(.*?\)", "]", text))
