@@ -139,10 +139,14 @@ def read_counts(path: Path = COUNTS) -> CountTable:
 
     Raises:
         TableError: a column is missing, or a row has another length.
-        ValueError: a count is no number, or the rows do not make one table.
+        ValueError: a count is no number, or the rows do not make one table; names the file.
         OSError: the file cannot be read.
     """
-    return CountTable(CountRow.of(row) for row in read_csv(path, COLUMNS))
+    rows = read_csv(path, COLUMNS)
+    try:
+        return CountTable(map(CountRow.of, rows))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def write_counts(table: CountTable, path: Path = COUNTS) -> None:

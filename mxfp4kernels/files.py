@@ -105,12 +105,16 @@ def read_csv(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
     """The rows of a table as text.
 
     Raises:
-        TableError: one of ``columns`` is missing, or a row is shorter or longer than the header.
+        TableError: one of ``columns`` is missing, a row is shorter or longer than the header, or
+            the file is no text.
         OSError: the file cannot be read.
     """
     with open(path, newline="", encoding="utf-8-sig") as stream:
         reader = csv.DictReader(stream, restkey="", restval="\0")
-        rows = list(reader)
+        try:
+            rows = list(reader)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise TableError(f"{path} is no table: {error}") from error
         missing = sorted(set(columns) - set(reader.fieldnames or ()))
     if missing:
         raise TableError(f"{path} has no column {', '.join(missing)}")

@@ -15,7 +15,7 @@ from mxfp4kernels.isa.program import AssemblyError, Instruction, shortened
 LIMITS = MappingProxyType({"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15})
 """Largest value of each counter's field, which means "do not wait"."""
 
-_FIELD = re.compile(r"(vmcnt|expcnt|lgkmcnt)(_sat)?\(\s*(0x[0-9a-fA-F]+|\d+)\s*\)")
+_FIELD = re.compile(r"(vmcnt|expcnt|lgkmcnt)(_sat)?\(\s*(0x[0-9a-fA-F]+|[0-9]{1,9})\s*\)")
 _SEPARATOR = re.compile(r"[\s&,]*")
 
 

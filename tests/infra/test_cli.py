@@ -498,6 +498,30 @@ class TestClaims:
         assert code == cli.STORAGE
         assert "none.csv" in message
 
+    @pytest.mark.parametrize(
+        ("old", "new", "expected"),
+        [
+            (",88,", ",many,", "'many'"),
+            ("385x7168x512x9", "8x512x512x2", "one shape"),
+            (",kernel,", ",kloop,", "more than one row"),
+        ],
+    )
+    def test_table_whose_rows_are_wrong_is_named(
+        self, capsys, tmp_path: Path, old, new, expected
+    ) -> None:
+        path = tmp_path / "odd.csv"
+        path.write_text(counts.COUNTS.read_text().replace(old, new, 1))
+        code, message = refused(capsys, "claims", "--counts", str(path))
+        assert code == cli.USAGE
+        assert str(path) in message
+        assert expected in message
+
+    def test_table_that_is_not_text(self, capsys, tmp_path: Path) -> None:
+        (tmp_path / "odd.csv").write_bytes(b"kernel,\xff\xfe\n")
+        code, message = refused(capsys, "claims", "--counts", str(tmp_path / "odd.csv"))
+        assert code == cli.USAGE
+        assert "odd.csv" in message
+
     def test_table_that_is_no_table(self, capsys, tmp_path: Path) -> None:
         (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
         code, message = refused(capsys, "claims", "--counts", str(tmp_path / "odd.csv"))

@@ -317,6 +317,7 @@ def test_byte_order_mark():
         f"ds_read_b32 v0, v1 {'q' * 100_000}",
         f"s_branch {'q' * 100_000}",
         f"s_waitcnt {'q' * 100_000}",
+        f"s_waitcnt vmcnt({'9' * 100_000})",
         f".{'q' * 100_000}",
         f"{'q' * 100_000}:\n{'q' * 100_000}:",
         "!" * 100_000,
