@@ -1,8 +1,9 @@
 """The modelled study: times over M for every flag setting, held against what others published.
 
 ``python -m mxfp4kernels.modelled_study`` writes ``data/timing/``. Every number is modelled. No
-constant is fitted: all have the values of ``data/hardware/mi355x.json``, so every published row is
-out of sample. Bands are the root of the summed squares of what each constant's range does alone.
+constant's value is fitted: all are those of ``data/hardware/mi355x.json``. The model's form was not
+chosen blind, though; ``docs/timing.md`` says what was decided after a look at published times.
+Bands are the root of the summed squares of what each constant's range does alone.
 """
 
 from __future__ import annotations

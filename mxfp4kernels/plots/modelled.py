@@ -96,9 +96,9 @@ def validation() -> Figure:
         heading(
             figure,
             "Modelled times against published ones",
-            f"{MODELLED} No constant is fitted. Bars: band from the constants' ranges. Grey zone: "
-            "15 %. Rows of another tile order or of HIP are no test of\nthe model on these kernels "
-            "and are shown for completeness.",
+            f"{MODELLED} No constant's value is fitted. Bars: band from the constants' ranges. "
+            "Grey zone: 15 %.\nRows of another tile order or of HIP are no test of the model; they are here "
+            "for completeness.",
         )
         for across, kernel in enumerate(("gemm1", "gemm2")):
             axes = axes_at(figure, Place(0.72 + 4.45 * across, 1.15, 3.95, 3.2))
@@ -123,7 +123,7 @@ def _ratios(axes: Axes, rows: Sequence[Row], kinds: dict[str, str]) -> None:
         axes.plot(float(row["M"]), middle, marker, color=colour, markersize=4)
     axes.set_xscale("log", base=2)
     axes.set_xlabel("M (circles: family A, squares: family B)")
-    axes.set_ylim(0.6, 1.8)
+    axes.set_ylim(0.5, 1.7)
     axes.grid(axis="y")
 
 
@@ -136,20 +136,20 @@ def sensitivity() -> Figure:
         widest[row["constant"]] = max(widest[row["constant"]], span)
     names = sorted((name for name in widest if widest[name] >= 0.5), key=lambda n: -widest[n])
     with styled():
-        figure = sheet(9.4, 1.75 + 0.26 * len(names))
+        figure = sheet(9.4, 1.85 + 0.26 * len(names))
         heading(
             figure,
             "Which constant moves the answer most",
-            f"{MODELLED} Change of the merged form's time when one constant goes to the ends of "
-            "its range; constants below 0.5 % everywhere are left out.",
+            f"{MODELLED} Change of the merged form's time, %, when one constant goes to the ends "
+            "of its range.\nConstants below 0.5 % everywhere left out. Thick: gemm1, thin: gemm2.",
         )
         for across, tokens in enumerate(SHOWN_TOKENS):
-            place = Place(1.75 + 1.53 * across, 0.98, 1.4, 0.26 * len(names))
+            place = Place(1.75 + 1.53 * across, 1.12, 1.4, 0.26 * len(names))
             axes = axes_at(figure, place)
             _swings(axes, [row for row in rows if row["M"] == tokens], names)
             axes.set_title(f"M={tokens}")
             axes.tick_params(labelleft=across == 0)
-        source_line(figure, "data/timing/sensitivity.csv; thick gemm1, thin gemm2; % of the time")
+        source_line(figure, "data/timing/sensitivity.csv")
     return figure
 
 

@@ -195,14 +195,15 @@ class _Case:
         Units do not all read at once: while some compute, others get more than an equal share of
         the bandwidth. The time lies between that with equal shares and that with the largest share
         that one unit can take, and fabric and HBM must still have time for all bytes, once the
-        first data of the kernel has come.
+        first data of the kernel has come; it is never less than what the bytes alone take.
         """
         equal, equal_run = self.clocks(1.0)
         fast, fast_run = self.clocks(MOST_BOOST)
-        needed = self.demand(1.0) + self.lead(equal_run)
+        bytes_alone = self.demand(1.0)
+        needed = bytes_alone + self.lead(equal_run)
         if needed <= fast:
             return fast, fast_run
-        return min(equal, needed), equal_run
+        return max(bytes_alone, min(equal, needed)), equal_run
 
     def demand(self, clocks: float) -> float:
         """Part of ``clocks`` that fabric or HBM need for the launch."""

@@ -82,8 +82,21 @@ def test_verdicts_of_the_claims_follow_from_their_numbers() -> None:
         change = float(row["modelled_pct"])
         recomputed = 100 * (float(row["after_us"]) / float(row["before_us"]) - 1)
         assert change == pytest.approx(recomputed, abs=0.02)
-        inside = low - held.TOLERANCE <= change <= high + held.TOLERANCE
-        assert row["verdict"] == ("explained" if inside else "not explained")
+        assert row["verdict"] == held.verdict_of(low, high, change)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "change", "verdict"),
+    [
+        (-7.0, -7.0, -5.5, held.EXPLAINED),
+        (-7.0, -7.0, -1.7, held.NOT_EXPLAINED),
+        (-1.9, -1.9, 0.0, held.ABSENT),
+        (-6.0, -2.0, 1.0, held.NOT_EXPLAINED),
+        (0.0, 0.0, 0.4, held.EXPLAINED),
+    ],
+)
+def test_no_change_explains_no_claim(low: float, high: float, change: float, verdict: str) -> None:
+    assert held.verdict_of(low, high, change) == verdict
 
 
 @pytest.mark.parametrize(("kernel", "name", "tokens"), [("gemm2", "bm32_atomic_nt", 512)])
