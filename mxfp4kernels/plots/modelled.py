@@ -97,8 +97,8 @@ def validation() -> Figure:
             figure,
             "Modelled times against published ones",
             f"{MODELLED} No constant's value is fitted. Bars: band from the constants' ranges. "
-            "Grey zone: 15 %.\nRows of another tile order or of HIP are no test of the model; they are here "
-            "for completeness.",
+            "Grey zone: 15 %.\nRows of another tile order or of HIP are no test of the model; "
+            "they are here for completeness.",
         )
         for across, kernel in enumerate(("gemm1", "gemm2")):
             axes = axes_at(figure, Place(0.72 + 4.45 * across, 1.15, 3.95, 3.2))
