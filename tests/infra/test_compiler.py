@@ -182,31 +182,32 @@ def test_damaged_entry_is_compiled_anew(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_entries_that_are_no_kernel_are_compiled_anew(
+    warm: Compiler, tmp_path: Path, capsys
+) -> None:
+    """Intact by their checksums, but with a field missing or of another type."""
+    changes = (
         {"assembly": None},
         {"assembly": "s_endpgm"},
         {"messages": 3},
         {"llvm": None},
         {"flydsl": []},
         {"seconds": "1"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_entry_that_is_no_kernel_is_compiled_anew(
-    warm: Compiler, tmp_path: Path, capsys, change
-) -> None:
-    """Intact by its checksum, but with a field missing or of another type."""
+    )
     compiler = Compiler(Cache(tmp_path), fake())
-    key = compiler.key(job())
-    stored = warm.cache.get(key)
-    assert stored is not None
-    changed = {name: value for name, value in (stored | change).items() if value is not None}
-    compiler.cache.put(key, changed)
-    assert compiler.compile(job()).assembly == stored["assembly"]
-    assert capsys.readouterr().err.count("damaged cache entry") == 1
-    compiler.compile(job())
+    damaged = [job(variant) for variant in VARIANTS[: len(changes)]]
+    for one, change in zip(damaged, changes, strict=True):
+        stored = warm.cache.get(compiler.key(one))
+        assert stored is not None
+        changed = {name: value for name, value in (stored | change).items() if value is not None}
+        compiler.cache.put(compiler.key(one), changed)
+    assert [kernel.assembly for kernel in compiler.compile_all(damaged)] == [
+        kernel.assembly for kernel in warm.compile_all(damaged)
+    ]
+    err = capsys.readouterr().err
+    for one in damaged:
+        assert err.count(f"damaged cache entry {compiler.cache.path(compiler.key(one))};") == 1
+    compiler.compile_all(damaged)
     assert capsys.readouterr().err == ""
 
 
@@ -403,8 +404,13 @@ def test_shape_that_the_variant_cannot_run() -> None:
         Job(GEMM2, Shape(8, 512, 384, 2), NONE)
 
 
-def test_code_object_is_an_elf_for_gfx950(warm: Compiler) -> None:
-    code = warm.code_object(job())
+@pytest.fixture(scope="module")
+def code(warm: Compiler) -> bytes:
+    """A code object by the linker that is found."""
+    return warm.code_object(job())
+
+
+def test_code_object_is_an_elf_for_gfx950(code: bytes) -> None:
     assert code[:4] == b"\x7fELF"
     assert int.from_bytes(code[18:20], "little") == 224  # EM_AMDGPU
     assert code[48] == 0x4F  # low byte of e_flags: gfx950
@@ -461,14 +467,6 @@ def test_linker_of_a_relative_entry_of_path(tmp_path: Path, monkeypatch) -> None
     assert find_linker() == linker
 
 
-def test_code_object_with_a_linker_of_a_relative_path(
-    warm: Compiler, tmp_path: Path, monkeypatch
-) -> None:
-    (tmp_path / "ld.lld").symlink_to(find_linker())
-    monkeypatch.chdir(tmp_path)
-    assert warm.code_object(job(), Path("ld.lld"))[:4] == b"\x7fELF"
-
-
 def test_no_linker_names_the_old_ones(tmp_path: Path, monkeypatch) -> None:
     old = _linker(tmp_path / "ld.lld", 14)
     monkeypatch.setattr(compiler_module, "_linker_candidates", lambda: [old])
@@ -476,11 +474,13 @@ def test_no_linker_names_the_old_ones(tmp_path: Path, monkeypatch) -> None:
         find_linker()
 
 
-def test_code_object_with_a_named_linker(warm: Compiler, tmp_path: Path) -> None:
-    """The toolkit tree holds only the linker, whatever its own name and place."""
-    linker = tmp_path / "ld.lld-renamed"
-    shutil.copy(find_linker(), linker)
-    assert warm.code_object(job(), linker) == warm.code_object(job())
+def test_code_object_with_a_named_linker(
+    warm: Compiler, code: bytes, tmp_path: Path, monkeypatch
+) -> None:
+    """The toolkit tree holds only the linker, whatever its name and place, a relative one too."""
+    shutil.copy(find_linker(), tmp_path / "ld.lld-renamed")
+    monkeypatch.chdir(tmp_path)
+    assert warm.code_object(job(), Path("ld.lld-renamed")) == code
 
 
 def test_spills_are_warned_of(warm: Compiler) -> None:
