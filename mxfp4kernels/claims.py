@@ -257,7 +257,9 @@ def _unit(claim: StaticClaim) -> str:
 
 def _how(claim: StaticClaim, off: str, on: str) -> str:
     what = f"{'+'.join(claim.quantities)} of {'+'.join(claim.regions)}"
-    return f"{what} with {on}" if claim.level else f"{what}, {off} to {on}"
+    if claim.level:
+        return f"{what} with {on}"
+    return f"{what}, {off} to {on}" + ("; judged by its sign" if claim.expects == "fewer" else "")
 
 
 def _verdict(claim: StaticClaim, published: float | None, ours: float) -> str:
