@@ -16,7 +16,13 @@ TIMING = DATA / "timing"
 CURVE, CAUSES = TIMING / "curve.csv", TIMING / "causes.csv"
 VALIDATION, SENSITIVITY = TIMING / "validation.csv", TIMING / "sensitivity.csv"
 TIMELINE = TIMING / "timeline.csv"
-SHOWN_TOKENS = ("4", "64", "512", "4096", "16384")
+SHOWN_TOKENS = tuple(map(str, (4, 64, 512, 4096, 16384)))
+TOKEN_TICKS = tuple(4**power for power in range(8))
+NEAR = 0.15
+"""Half the height of the grey zone around published times."""
+SWING_TICK = 25
+LEAST_SWING = 0.5
+"""Constants that move no time by more than this many percent are left out."""
 MODELLED = "Modelled, not measured."
 CAUSE_COLOURS = {
     "mfma": "#009e73",
@@ -50,8 +56,12 @@ def stall_stacks() -> Figure:
             axes.set_title(kernel)
             axes.set_ylabel("part of the waves' clocks, %" if across == 0 else "")
         _key(figure, 0.72, 4.98, list(CAUSE_COLOURS))
-        source_line(figure, "data/timing/causes.csv")
+        _origins(figure, "data/timing/causes.csv")
     return figure
+
+
+def _origins(figure: Figure, modelled: str, published: str = "none shown") -> None:
+    source_line(figure, f"modelled: {modelled}; published: {published}; measured: none yet")
 
 
 def _main(row: Row) -> bool:
@@ -97,8 +107,8 @@ def validation() -> Figure:
             figure,
             "Modelled times against published ones",
             f"{MODELLED} No constant's value is fitted. Bars: band from the constants' ranges. "
-            "Grey zone: 15 %.\nRows of another tile order or of HIP are no test of the model; "
-            "they are here for completeness.",
+            f"Grey zone: {NEAR:.0%}.\nRows of another tile order or of HIP are no test of the "
+            "model; they are here for completeness.",
         )
         for across, kernel in enumerate(("gemm1", "gemm2")):
             axes = axes_at(figure, Place(0.72 + 4.45 * across, 1.15, 3.95, 3.2))
@@ -107,12 +117,12 @@ def validation() -> Figure:
             axes.set_ylabel("modelled / published" if across == 0 else "")
         for number, (kind, colour) in enumerate(kinds.items()):
             write(figure, 0.72 + 2.1 * number, 4.75, f"\u25cf {kind}", size=9, colour=colour)
-        source_line(figure, "data/timing/validation.csv, data/published/published.csv")
+        _origins(figure, "data/timing/validation.csv", "data/published/published.csv")
     return figure
 
 
 def _ratios(axes: Axes, rows: Sequence[Row], kinds: dict[str, str]) -> None:
-    axes.axhspan(0.85, 1.15, color=LIGHT.faint, alpha=0.6, linewidth=0)
+    axes.axhspan(1 - NEAR, 1 + NEAR, color=LIGHT.faint, alpha=0.6, linewidth=0)
     axes.axhline(1, color=LIGHT.muted, linewidth=0.8)
     for row in rows:
         published = float(row["published"])
@@ -122,6 +132,8 @@ def _ratios(axes: Axes, rows: Sequence[Row], kinds: dict[str, str]) -> None:
         marker = "o" if row["routing"] == "family-a" else "s"
         axes.plot(float(row["M"]), middle, marker, color=colour, markersize=4)
     axes.set_xscale("log", base=2)
+    axes.set_xlim(TOKEN_TICKS[0] / 2, 4 * TOKEN_TICKS[-1])
+    axes.set_xticks(TOKEN_TICKS, list(map(str, TOKEN_TICKS)))
     axes.set_xlabel("M (circles: family A, squares: family B)")
     axes.set_ylim(0.5, 1.7)
     axes.grid(axis="y")
@@ -134,14 +146,17 @@ def sensitivity() -> Figure:
     for row in rows:
         span = max(abs(float(row["at_low_pct"])), abs(float(row["at_high_pct"])))
         widest[row["constant"]] = max(widest[row["constant"]], span)
-    names = sorted((name for name in widest if widest[name] >= 0.5), key=lambda n: -widest[n])
+    names = sorted(
+        (name for name in widest if widest[name] >= LEAST_SWING), key=lambda n: -widest[n]
+    )
     with styled():
         figure = sheet(9.4, 1.85 + 0.26 * len(names))
         heading(
             figure,
             "Which constant moves the answer most",
             f"{MODELLED} Change of the merged form's time, %, when one constant goes to the ends "
-            "of its range.\nConstants below 0.5 % everywhere left out. Thick: gemm1, thin: gemm2.",
+            f"of its range.\nConstants below {LEAST_SWING} % everywhere left out. "
+            "Thick: gemm1, thin: gemm2.",
         )
         for across, tokens in enumerate(SHOWN_TOKENS):
             place = Place(1.75 + 1.53 * across, 1.12, 1.4, 0.26 * len(names))
@@ -149,7 +164,7 @@ def sensitivity() -> Figure:
             _swings(axes, [row for row in rows if row["M"] == tokens], names)
             axes.set_title(f"M={tokens}")
             axes.tick_params(labelleft=across == 0)
-        source_line(figure, "data/timing/sensitivity.csv")
+        _origins(figure, "data/timing/sensitivity.csv")
     return figure
 
 
@@ -165,7 +180,8 @@ def _swings(axes: Axes, rows: Sequence[Row], names: Sequence[str]) -> None:
     axes.axvline(0, color=LIGHT.muted, linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(-35, 35)
+    axes.set_xlim(-1.7 * SWING_TICK, 1.7 * SWING_TICK)
+    axes.set_xticks([-SWING_TICK, 0, SWING_TICK])
 
 
 def timelines() -> Figure:
@@ -178,8 +194,8 @@ def timelines() -> Figure:
         heading(
             figure,
             "One workgroup over time: gemm2 bm128_nonatomic, first three tiles",
-            f"{MODELLED} Each strip is a wave; the colour is what it spends most of 40 clocks on. "
-            "M=4096, family A.",
+            f"{MODELLED} Each strip is a wave; the colour is what it spends most of a few clocks "
+            f"on. M={rows[0]['M']}, family A.",
         )
         for down, flags in enumerate(forms):
             axes = axes_at(figure, Place(0.72, 1.05 + 1.55 * down, 8.4, 1.1))
@@ -191,9 +207,10 @@ def timelines() -> Figure:
                 )  # fmt: skip
             axes.set_title("parent's form" if flags == "none" else "merged form", loc="left")
             axes.set_xlim(0, last)
+            axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick < 0.98 * last])
             axes.set_yticks(range(4), [f"wave {wave}" for wave in range(4)])
             axes.set_ylim(3.6, -0.6)
         axes.set_xlabel("clocks")
         _key(figure, 0.72, 4.25, list(CAUSE_COLOURS))
-        source_line(figure, "data/timing/timeline.csv")
+        _origins(figure, "data/timing/timeline.csv")
     return figure
