@@ -785,7 +785,9 @@ def _add_launch(parser: argparse.ArgumentParser, *, foreign: bool) -> None:
     _add_flags(parser)
     _add_compiler(parser)
     parser.add_argument("--m", type=int, default=16, help="tokens (default: %(default)s)")
-    parser.add_argument("--routing", default="random", help="how tokens choose experts")
+    parser.add_argument(
+        "--routing", choices=bench.ROUTINGS, default="random", help="how tokens choose experts"
+    )
     parser.add_argument("--content", default="normal", help="normal, edges or special")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: %(default)s)")
     parser.add_argument(
@@ -807,7 +809,9 @@ def _add_time(parser: argparse.ArgumentParser) -> None:
     _add_flags(parser)
     _add_compiler(parser)
     parser.add_argument("--m", type=int, default=16, help="tokens (default: %(default)s)")
-    parser.add_argument("--routing", default="family-a", help="how tokens choose experts")
+    parser.add_argument(
+        "--routing", choices=bench.ROUTINGS, default="family-a", help="how tokens choose experts"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the routing")
     parser.add_argument("--groups", type=int, default=1, help="of a .s file: workgroups on a unit")
     for name in ("--beyond-l2", "--to-hbm"):

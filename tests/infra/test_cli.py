@@ -739,3 +739,11 @@ class TestProcess:
         """What compile prints is text that the parser takes."""
         out = run(capsys, "compile", "gemm1/bm16_iq", "--flags", "none")[1]
         assert parse(out).name == ablated_kernels[0].program.name
+
+
+@pytest.mark.parametrize("verb", ["time", "timeline", "verify"])
+def test_unknown_routing_is_refused_by_name(verb, capsys) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([verb, "gemm1/bm16_iq", "--m", "3", "--routing", "foo"])
+    assert stopped.value.code == 2
+    assert "'foo'" in capsys.readouterr().err
