@@ -137,22 +137,22 @@ def prepare(assembly: str, path: Path) -> Prepared:
     grid, block = (_size3(plain, name, path) for name in ("grid", "block"))
     memory = Memory()
     values, saved = [], []
-    for position, entry in enumerate(plain.get("arguments", ())):
+    for position, entry in enumerate(_list(plain, "arguments", path)):
         try:
             value, keep = _argument(entry, memory, path.parent)
-        except (LaunchFileError, TypeError, ValueError) as error:
+        except (LaunchFileError, TypeError, ValueError, MemoryError) as error:
             raise LaunchFileError(f"{path.name}: argument {position}: {error}") from error
         values.append(value)
         saved += keep
-    lds = int(plain.get("dynamic_lds", 0))
-    chosen = plain.get("workgroups")
+    lds = _whole(plain.get("dynamic_lds", 0), f"{path.name}: dynamic_lds")
+    chosen = [_whole(one, f"{path.name}: workgroups") for one in _list(plain, "workgroups", path)]
     return Prepared(
         program,
         pack_kernarg(program, values, grid, block, lds),
         grid,
         block,
         memory,
-        None if chosen is None else tuple(map(int, chosen)),
+        tuple(chosen) if "workgroups" in plain else None,
         lds,
         tuple(saved),
     )
@@ -177,7 +177,22 @@ def _known(plain: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
         )
 
 
-def _program(assembly: str, name: str | None, path: Path) -> Program:
+def _whole(value: object, where: str, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise LaunchFileError(f"{where} must be a whole number of at least {least}, got {value!r}")
+    return value
+
+
+def _list(plain: Mapping[str, Any], name: str, path: Path) -> list[Any]:
+    value = plain.get(name, [])
+    if not isinstance(value, list):
+        raise LaunchFileError(f"{path.name}: {name} must be a list, got {value!r}")
+    return value
+
+
+def _program(assembly: str, name: object, path: Path) -> Program:
+    if name is not None and not isinstance(name, str):
+        raise LaunchFileError(f"{path.name}: kernel must be a name, got {name!r}")
     programs = {program.name: program for program in parse_all(assembly)}
     if name is None and len(programs) == 1:
         return next(iter(programs.values()))
@@ -193,7 +208,7 @@ def _size3(plain: Mapping[str, Any], name: str, path: Path) -> Size3:
     sizes = [value] if isinstance(value, int) else value
     if not isinstance(sizes, list) or not 1 <= len(sizes) <= 3:
         raise LaunchFileError(f"{path.name}: {name} must be one to three sizes, got {value!r}")
-    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    x, y, z = (*(_whole(size, f"{path.name}: {name}", 1) for size in sizes), 1, 1)[:3]
     return x, y, z
 
 
@@ -201,6 +216,8 @@ def _argument(
     entry: Mapping[str, Any], memory: Memory, folder: Path
 ) -> tuple[int | float | bytes, list[Saved]]:
     """The value of an argument, and the buffer to keep, if any."""
+    if not isinstance(entry, dict):
+        raise LaunchFileError(f"needs buffer, value or bytes, got {entry!r}")
     if "buffer" in entry:
         return _buffer(entry, memory, folder)
     if "value" in entry:
@@ -223,6 +240,16 @@ def _buffer(entry: Mapping[str, Any], memory: Memory, folder: Path) -> tuple[int
     return address, [Saved(array, folder / entry["save"])] if "save" in entry else []
 
 
+def _shape(entry: Mapping[str, Any], dtype: np.dtype[Any]) -> tuple[int, ...]:
+    if "size" not in entry:
+        extents = entry["shape"] if isinstance(entry["shape"], list) else [entry["shape"]]
+        return tuple(_whole(extent, "shape") for extent in extents)
+    size = _whole(entry["size"], "size")
+    if size % dtype.itemsize:
+        raise LaunchFileError(f"size {size} is not a multiple of {dtype}'s {dtype.itemsize} bytes")
+    return (size // dtype.itemsize,)
+
+
 def _content(entry: Mapping[str, Any], folder: Path) -> Array:
     given = [name for name in ("npy", "shape", "size") if name in entry]
     if len(given) != 1:
@@ -231,7 +258,7 @@ def _content(entry: Mapping[str, Any], folder: Path) -> Array:
         loaded: Array = np.load(folder / entry["npy"], allow_pickle=False)
         return np.ascontiguousarray(loaded)
     dtype = np.dtype(entry.get("dtype", "uint8"))
-    shape = tuple(entry["shape"]) if "shape" in entry else (int(entry["size"]) // dtype.itemsize,)
+    shape = _shape(entry, dtype)
     if "fill" in entry:
         return np.full(shape, entry["fill"], dtype)
     poison = np.full(math.prod(shape) * dtype.itemsize, POISON, np.uint8)

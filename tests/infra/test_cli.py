@@ -741,7 +741,7 @@ class TestProcess:
         assert parse(out).name == ablated_kernels[0].program.name
 
 
-@pytest.mark.parametrize("verb", ["time", "timeline", "verify"])
+@pytest.mark.parametrize("verb", ["time", "timeline"])
 def test_unknown_routing_is_refused_by_name(verb, capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
         cli.main([verb, "gemm1/bm16_iq", "--m", "3", "--routing", "foo"])
