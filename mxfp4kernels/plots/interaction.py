@@ -34,7 +34,7 @@ def alone_or_last() -> Figure:
         figure = sheet(9.4, _TOP + tallest + 0.1)
         heading(
             figure,
-            "Most changes add up; where they do not, the dots part",
+            "Alone or last: where the changes add up, the dots meet",
             "Change in instructions besides MFMA by a flag alone (ring: all others off) and last "
             "(dot: all others on).\nThe distance is the interaction with the other flags: "
             "blue where the others help it, orange where they get in its way.\n"

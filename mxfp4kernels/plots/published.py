@@ -153,7 +153,7 @@ def exp2_share() -> Figure:
         heading(
             figure,
             f"{find_flag('hardware_exp2').title} removes {min(staged):.0f} to {max(staged):.0f} % "
-            "of gemm1's vector instructions",
+            "of gemm1's vector instructions where A is staged",
             "VALU, ACC and TRANS, without MFMA: the share that the step removes. "
             f"{max(inline):.0f} % with inline quantisation, whose vector work is in the K loop.",
         )
