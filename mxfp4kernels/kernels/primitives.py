@@ -195,19 +195,17 @@ class Lds:
         offset: Value,
         *,
         size: int,
-        constant: int = 0,
         scalar_offset: int | Value = 0,
     ) -> None:
         """Start a load of ``size`` bytes per lane straight to LDS.
 
         The wave's lanes land side by side from ``destination``, which must be wave-uniform.
-        ``constant`` is added to the global byte offset only.
         """
         rocdl.raw_ptr_buffer_load_lds(
             rsrc,
             self.at(destination),
             const_i32(size),
-            as_ir_value(fx.Int32(offset) + fx.Int32(constant)) if constant else as_ir_value(offset),
+            as_ir_value(offset),
             as_ir_value(fx.Int32(scalar_offset)),
             const_i32(0),
             const_i32(0),
