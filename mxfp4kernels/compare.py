@@ -6,6 +6,9 @@ from the rounded lower end to the rounded upper end. Where both are the same num
 exactly; where they differ the element is a *boundary case*: the value lies within the bound of a
 point where the result changes. Boundary cases are counted, and must still hit one of the values
 between.
+
+The two zeros are numbers of their own, -0 just below +0. A value known exactly fixes the sign, too:
+a sum that cancels is +0, and a zero gate times a negative number is -0.
 """
 
 from __future__ import annotations
@@ -179,8 +182,9 @@ def compare_mxfp4(got: MXTensor, value: Tensor, bound: Tensor, rule: ScaleRule) 
     scales = torch.where(rejected, nearest_scale.clamp(max=MAX_SCALE), got.scales)
     used = torch.where(scales == MAX_SCALE, nearest_scale.clamp(min=MAX_SCALE), scales)
 
+    least, most = ends(value, bound)
     low, nearest, high = (
-        encode_scaled(end.to(torch.float32), used) for end in (value - bound, value, value + bound)
+        encode_scaled(end.to(torch.float32), used) for end in (least, value, most)
     )
     codes = (got.codes(), low, nearest, high)
     # The sign of a NaN is nobody's choice.
@@ -194,6 +198,15 @@ def compare_mxfp4(got: MXTensor, value: Tensor, bound: Tensor, rule: ScaleRule) 
     written = got.dequantise()
     listed = _list_wrong(wrong, written, value, decode(low) * unit, decode(high) * unit, notes)
     return _count(written, value, line, boundary, wrong, listed)
+
+
+def ends(value: Tensor, bound: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the largest number within ``bound`` of ``value``, float64 of their shape.
+
+    An exact value is both, sign of zero included, which adding a bound of zero would lose.
+    """
+    exact = bound == 0
+    return torch.where(exact, value, value - bound), torch.where(exact, value, value + bound)
 
 
 def _per_element(per_block: Tensor) -> Tensor:
@@ -234,6 +247,6 @@ def round_bf16(values: Tensor) -> Tensor:
 
 
 def bf16_position(values: Tensor) -> Tensor:
-    """bf16 numbers as int32 in the order of their values, neighbours one apart, both zeros 0."""
+    """bf16 numbers as int32 in the order of their values: neighbours one apart, -0 one below +0."""
     bits = values.contiguous().view(torch.int16).to(torch.int32)
-    return torch.where(bits < 0, -(bits & 0x7FFF), bits)
+    return torch.where(bits < 0, -1 - (bits & 0x7FFF), bits)

@@ -23,7 +23,7 @@ with needed(__name__):
     from torch import Tensor
 
 from . import layout
-from .compare import Comparison, WrongElement, compare_bf16, compare_mxfp4, round_bf16
+from .compare import Comparison, WrongElement, compare_bf16, compare_mxfp4, ends, round_bf16
 from .emulation import EmulatedLaunch
 from .emulator import Report
 from .expected import AtomicColumns, tile_columns, tile_value, tile_width
@@ -204,9 +204,10 @@ class Verification:
 
     def _flat_part(self, outputs: Outputs, tile: Tile) -> _Part:
         value, bound = self._expected(tile)
-        ends = (round_bf16(end) for end in (value - bound, value, value + bound))
+        least, most = ends(value, bound)
+        low, rounded, high = (round_bf16(number) for number in (least, value, most))
         got = outputs.bf16(tile)
-        comparison = outputs.place(compare_bf16(got, value, *ends), tile)
+        comparison = outputs.place(compare_bf16(got, value, low, rounded, high), tile)
         return _Part(comparison, got.contiguous().view(torch.uint8))
 
     def _atomic_parts(self, outputs: Outputs) -> Iterator[_Part]:

@@ -7,7 +7,14 @@ import math
 import pytest
 import torch
 
-from mxfp4kernels.compare import Comparison, bf16_position, compare_bf16, compare_mxfp4, round_bf16
+from mxfp4kernels.compare import (
+    Comparison,
+    bf16_position,
+    compare_bf16,
+    compare_mxfp4,
+    ends,
+    round_bf16,
+)
 from mxfp4kernels.mx import BLOCK, MXTensor, ScaleRule, pack, quantise
 
 
@@ -61,10 +68,26 @@ def test_near_a_rounding_point_either_neighbour_may_come() -> None:
     assert compare_mxfp4(got, value, bound, ScaleRule.GEMM1).mismatches == 1
 
 
-def test_the_sign_of_an_exact_zero_counts() -> None:
-    value = block(0.0)
-    got = with_code(written(value), 0, 8)
-    assert compare_mxfp4(got, value, NO_BOUND, ScaleRule.GEMM1).mismatches == 1
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_the_sign_of_an_exact_zero_counts(zero: float) -> None:
+    value = block(zero)
+    right = 8 if math.copysign(1.0, zero) < 0 else 0
+    for code, mismatches in ((right, 0), (8 - right, 1)):
+        got = with_code(written(value), 0, code)
+        result = compare_mxfp4(got, value, NO_BOUND, ScaleRule.GEMM1)
+        assert (result.mismatches, result.boundary_cases) == (mismatches, 0)
+        assert result.boundary_differences == 0
+
+
+def test_a_zero_within_a_bound_may_have_either_sign_and_is_counted() -> None:
+    value = block(-0.0)
+    bound = NO_BOUND.clone()
+    bound[0, 0] = 2.0**-30
+    for code, differs in ((8, 0), (0, 1)):
+        got = with_code(written(value), 0, code)
+        result = compare_mxfp4(got, value, bound, ScaleRule.GEMM1)
+        assert (result.mismatches, result.boundary_cases) == (0, 1)
+        assert result.boundary_differences == differs
 
 
 def test_another_scale_is_a_mismatch_of_the_block_even_if_values_agree() -> None:
@@ -107,17 +130,37 @@ def bf16(*values: float) -> torch.Tensor:
 def test_bf16_positions_are_neighbours_across_zero() -> None:
     numbers = [-1.0, -(2.0**-133), 0.0, -0.0, 2.0**-133, 1.0, 1.0078125]
     positions = bf16_position(bf16(*numbers))[0].tolist()
-    assert positions[1:5] == [-1, 0, 0, 1]
+    assert positions[1:5] == [-2, 0, -1, 1]
     assert positions[6] - positions[5] == 1
-    assert positions[0] == -positions[5]
+    assert positions[0] == -1 - positions[5]
+
+
+def test_ends_of_an_interval() -> None:
+    value = torch.tensor([-0.0, 0.0, 1.0, math.inf], dtype=torch.float64)
+    exact = torch.zeros_like(value)
+    for end in ends(value, exact):
+        assert torch.equal(end.view(torch.int64), value.view(torch.int64)), "bit for bit"
+    low, high = ends(value[:3], exact[:3] + 0.25)
+    assert low.tolist() == [-0.25, -0.25, 0.75]
+    assert high.tolist() == [0.25, 0.25, 1.25]
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_the_sign_of_an_exact_bf16_zero_counts(zero: float) -> None:
+    value = torch.tensor([[zero]], dtype=torch.float64)
+    low, high = (round_bf16(end) for end in ends(value, torch.zeros_like(value)))
+    for got, mismatches in ((zero, 0), (-zero, 1)):
+        result = compare_bf16(bf16(got), value, low, round_bf16(value), high)
+        assert (result.mismatches, result.boundary_cases) == (mismatches, 0)
 
 
 def test_bf16_interval() -> None:
     value = torch.tensor([[1.003]], dtype=torch.float64)
-    ends = [round_bf16(end) for end in (value - 0.002, value, value + 0.002)]
-    assert [float(end) for end in ends] == [1.0, 1.0, 1.0078125]
+    low, high = ends(value, torch.full_like(value, 0.002))
+    interval = [round_bf16(number) for number in (low, value, high)]
+    assert [float(number) for number in interval] == [1.0, 1.0, 1.0078125]
     for got, mismatches, differences in ((1.0, 0, 0), (1.0078125, 0, 1), (1.015625, 1, 0)):
-        result = compare_bf16(bf16(got), value, *ends)
+        result = compare_bf16(bf16(got), value, *interval)
         assert (result.mismatches, result.boundary_differences) == (mismatches, differences)
         assert result.boundary_cases == 1
 
