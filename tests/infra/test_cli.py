@@ -14,6 +14,7 @@ import pytest
 
 from mxfp4kernels import cli, compiler, counts, packages, parity
 from mxfp4kernels.cache import LOCATION_VARIABLE
+from mxfp4kernels.cli import entry, listing, options, output
 from mxfp4kernels.flags import FLAGS, PRESETS, REGISTRY
 from mxfp4kernels.isa import parse
 from mxfp4kernels.shapes import SHAPES, VARIANTS
@@ -100,12 +101,12 @@ class TestHelp:
     def test_examples_in_the_help_are_valid(self) -> None:
         words = [
             line.split("  ")[1].split()[1:]
-            for line in cli._EXAMPLES.splitlines()
+            for line in entry.EXAMPLES.splitlines()
             if "mxfp4kernels" in line
         ]
         assert len(words) >= 5
         for example in words:
-            cli._parser().parse_args(example)
+            entry.make_parser().parse_args(example)
 
 
 class TestListings:
@@ -447,8 +448,8 @@ class TestAblate:
 class TestProgress:
     def test_lines_of_a_log_are_few_and_none_comes_twice(self, capsys, monkeypatch) -> None:
         now = 0.0
-        monkeypatch.setattr(cli.time, "monotonic", lambda: now)
-        with cli._progress("compiling", quiet=False) as report:
+        monkeypatch.setattr(output.time, "monotonic", lambda: now)
+        with output.progress_bar("compiling", quiet=False) as report:
             assert report is not None
             for done in range(101):
                 now = done / 10
@@ -460,7 +461,7 @@ class TestProgress:
         ]
 
     def test_nothing_to_do(self, capsys) -> None:
-        with cli._progress("measuring", quiet=False, unit="round") as report:
+        with output.progress_bar("measuring", quiet=False, unit="round") as report:
             assert report is not None
             report(0, 0)
         assert capsys.readouterr().err == "measuring: 100% (0 of 0 rounds)\n"
@@ -577,7 +578,7 @@ class TestRefusals:
         here = Path(__file__).parent / "fake_kernels.py"
         broken = compiler.Builder("fake_kernels:build_broken", (here,), "global_store")
         monkeypatch.setattr(
-            cli, "Compiler", lambda cache, workers: compiler.Compiler(cache, broken, workers)
+            options, "Compiler", lambda cache, workers: compiler.Compiler(cache, broken, workers)
         )
         words = ("compile", "gemm1/bm64", "--cache", str(tmp_path))
         code, message = refused(capsys, *words)
@@ -593,7 +594,7 @@ class TestRefusals:
         def interrupt(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(cli, "_print_table", interrupt)
+        monkeypatch.setattr(listing, "print_table", interrupt)
         code, message = refused(capsys, "variants")
         assert code == cli.INTERRUPTED
         assert "run again" in message
@@ -676,14 +677,30 @@ class TestStart:
         ):
             importlib.import_module("mxfp4kernels.nothing")
 
-    @pytest.mark.parametrize("module", ["mxfp4kernels", "mxfp4kernels.cli"])
-    def test_interrupt_while_the_imports_run(self, tmp_path: Path, module: str) -> None:
+    def test_interrupt_while_the_imports_run(self, tmp_path: Path) -> None:
         (tmp_path / "tqdm.py").write_text(
             "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
         )
-        answer = self.start(tmp_path, module, "flags")
+        answer = self.start(tmp_path, "mxfp4kernels", "flags")
         assert answer.returncode == cli.INTERRUPTED
         assert answer.stderr == "mxfp4kernels: error: interrupted\n"
+
+    def test_tables_fit_a_terminal_and_are_whole_elsewhere(self, capsys, monkeypatch) -> None:
+        rows = [{"name": "a", "text": "word " * 40, "n": 7}, {"name": "bb", "text": "", "n": 12}]
+        output.print_table(rows)
+        assert ("word " * 40).rstrip() in capsys.readouterr().out
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        monkeypatch.setenv("COLUMNS", "60")
+        output.print_table(rows)
+        head, first, second = capsys.readouterr().out.splitlines()
+        assert len(first) == 60
+        assert first.endswith("...   7")
+        assert second.endswith(" 12")
+        assert head.startswith("name  text")
+
+    def test_no_column_is_narrowed_to_nothing(self) -> None:
+        assert output.fit([5, 90, 30], 10) == [5, output.NARROWEST, output.NARROWEST]
+        assert output.fit([5, 90, 30], 1000) == [5, 90, 30]
 
     @pytest.mark.parametrize("words", [("flags",), ("flags", "--json"), ("--help",)])
     def test_closed_stdout(self, words: tuple[str, ...]) -> None:
@@ -729,9 +746,10 @@ class TestProcess:
         assert answer.stderr == b""
         assert answer.returncode == cli.STORAGE
 
-    def test_full_device(self) -> None:
+    @pytest.mark.parametrize("words", [("flags",), ("--help",), ("isa", "--help")])
+    def test_full_device(self, words: tuple[str, ...]) -> None:
         with open("/dev/full", "wb") as full:
-            answer = subprocess.run([*COMMAND, "flags"], stdout=full, stderr=subprocess.PIPE)
+            answer = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE)
         assert answer.returncode == cli.STORAGE
         assert answer.stderr == b"mxfp4kernels: error: output: No space left on device\n"
 

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tree_sum.yaml").write_text(*marked("file tree_sum.yaml"))
     commands = tmp_path / "bin"
     commands.mkdir()
-    for name, words in (("python", ""), ("mxfp4kernels", " -m mxfp4kernels.cli")):
+    for name, words in (("python", ""), ("mxfp4kernels", " -m mxfp4kernels")):
         script = commands / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
         script.chmod(0o755)

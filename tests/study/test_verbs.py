@@ -132,3 +132,40 @@ def test_what_is_not_installed_is_said(
     code, _, err = run(capsys, "verify", "gemm1/bm32_nt", *SMALL)
     assert code == cli.MISSING
     assert f"mxfp4kernels[{extra}]" in err
+
+
+IDLE = [
+    (("run", "gemm1/bm64", "--launch", "l.yml"), "--launch: a variant has its own launch"),
+    (("run", "k.s", "--launch", "l.yml", "--m", "4"), "--m: the launch file describes the launch"),
+    (("sanitize", "k.s", "--workgroup", "1", "--all"), "--workgroup and --all: the launch file"),
+    (("needless", "k.s", "--flags", "none"), "--flags: the launch file"),
+    (("verify", "gemm1/bm64", "--workgroup", "1", "--all"), "--workgroup: --all runs every"),
+    (("isa", "k.s", "--flags", "none"), "--flags: a .s file is compiled already"),
+    (("diff", "k.s", "k.s", "--shape", "4x512x256x2"), "--shape: a .s file is compiled already"),
+    (("time", "k.s", "--m", "4", "--seed", "1"), "--m and --seed: the launch file"),
+    (("time", "gemm1/bm64", "--groups", "2"), "--groups: it is of a .s file"),
+    (("timeline", "gemm1/bm64", "--to-hbm", "0.5"), "--to-hbm: it is of a .s file"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), IDLE)
+def test_an_option_that_would_do_nothing_is_refused(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (cli.USAGE, "")
+    assert message in err
+    assert re.search(r"; leave (it|them) out$", err.strip())
+
+
+def test_workgroups_add_up(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--workgroup", "0", "1", "--workgroup", "3")
+    _, out, _ = run(capsys, "run", "gemm2/bm32_atomic", *SMALL, *words)
+    assert "3 workgroups, 12 waves" in out
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", str(2**63)])
+def test_seeds_out_of_range(capsys: pytest.CaptureFixture[str], seed: str) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["verify", "gemm1/bm64", "--seed", seed])
+    assert f"a seed must be a whole number of 0..2**63-1, got '{seed}'" in capsys.readouterr().err
