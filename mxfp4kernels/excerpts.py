@@ -20,6 +20,7 @@ from .files import DATA, read_csv, write_csv
 from .flags import ALL, NONE, FlagSet, join
 from .isa import Instruction, Region, find_regions
 from .shapes import REFERENCE_SHAPE, find_variant
+from .steps import run_step
 
 EXCERPTS = DATA / "isa" / "excerpts.csv"
 COLUMNS = (
@@ -387,12 +388,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Cut all excerpts; returns an exit code."""
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.excerpts", description=__doc__)
     parser.parse_args(argv)
-    try:
-        write_excerpts(cut_all(Compiler()))
-    except (CacheError, CompileError, MissingComponent, ExcerptError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return run_step(_write, CacheError, CompileError, MissingComponent, ExcerptError)
+
+
+def _write() -> Iterable[Path]:
+    write_excerpts(cut_all(Compiler()))
+    yield EXCERPTS
 
 
 if __name__ == "__main__":

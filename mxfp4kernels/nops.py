@@ -19,6 +19,7 @@ from .files import DATA, read_csv, write_csv
 from .flags import ALL, NONE, join
 from .isa import Instruction, InstructionClass, Program, base_opcode, class_of, vector_access
 from .shapes import REFERENCE_SHAPE, VARIANTS
+from .steps import run_step
 
 NOPS = DATA / "isa" / "nops.csv"
 COLUMNS = ("kernel", "variant", "shape", "flags", "llvm", "cause", "nops", "isa_sha256")
@@ -127,13 +128,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the table for ``none`` and ``all``; returns an exit code."""
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.nops", description=__doc__)
     parser.parse_args(argv)
+    return run_step(_write, CacheError, CompileError, MissingComponent)
+
+
+def _write() -> Iterable[Path]:
     jobs = [Job(variant, REFERENCE_SHAPE, flags) for variant in VARIANTS for flags in (NONE, ALL)]
-    try:
-        write_nops(row for kernel in Compiler().compile_all(jobs) for row in rows(kernel))
-    except (CacheError, CompileError, MissingComponent, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    write_nops(row for kernel in Compiler().compile_all(jobs) for row in rows(kernel))
+    yield NOPS
 
 
 if __name__ == "__main__":

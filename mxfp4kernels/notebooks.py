@@ -14,12 +14,12 @@ from pathlib import Path
 
 from .files import REPOSITORY, write_text
 from .packages import needed
+from .steps import run_step
 
 with needed(__name__):
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-    from tqdm import tqdm
 
 NOTEBOOKS = REPOSITORY / "notebooks"
 SECONDS_PER_CELL = 300
@@ -70,13 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("notebook", nargs="*", type=Path, help="default: all of notebooks/")
     arguments = parser.parse_args(argv)
     paths = arguments.notebook or sorted(NOTEBOOKS.glob("*.ipynb"))
-    for path in tqdm(paths, desc="notebooks", unit="notebook", disable=None):
-        try:
-            write_text(path, execute(path))
-        except NotebookError as error:
-            print(error, file=sys.stderr)
-            return 1
-    return 0
+    return run_step(lambda: map(_run, paths), NotebookError)
+
+
+def _run(path: Path) -> Path:
+    write_text(path, execute(path))
+    return path
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -35,6 +36,7 @@ from .files import DATA, write_csv
 from .flags import ALL, NONE
 from .nops import write_nops
 from .shapes import REFERENCE_SHAPE, VARIANTS
+from .steps import run_step
 
 COUNTS = DATA / "isa" / "other_llvm.csv"
 EXCERPTS = DATA / "isa" / "other_llvm_excerpts.csv"
@@ -116,8 +118,11 @@ def kernels(clang: str, jobs: Iterable[Job]) -> list[CompiledKernel]:
     return made
 
 
-def write_tables(clang: str) -> None:
+def write_tables(clang: str) -> tuple[Path, ...]:
     """Count the kernels that ``clang`` makes, cut the excerpt, and write the tables whole.
+
+    Returns:
+        The files.
 
     Raises:
         CompileError, MissingComponent, ExcerptError, OSError.
@@ -134,6 +139,7 @@ def write_tables(clang: str) -> None:
     write_csv(COUNTS, (*COLUMNS, FLYDSL_SHA256), rows)
     write_nops((row for kernel in made for row in nops.rows(kernel)), NOPS)
     write_excerpts(cut(shown, EXP2_PAIRS), EXCERPTS)
+    return COUNTS, NOPS, EXCERPTS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,12 +147,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.other_llvm", description=__doc__)
     parser.add_argument("--clang", default="clang-22", help="default: %(default)s")
     arguments = parser.parse_args(argv)
-    try:
-        write_tables(arguments.clang)
-    except (CacheError, CompileError, MissingComponent, ExcerptError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return run_step(
+        lambda: write_tables(arguments.clang),
+        *(CacheError, CompileError, MissingComponent, ExcerptError),
+    )
 
 
 if __name__ == "__main__":

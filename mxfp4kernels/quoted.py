@@ -16,7 +16,7 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ from .flags import ALL, FLAGS, NONE, SAFE, SAFETY_FLAGS, label, parse_flags
 from .parity import OUTSIDE, PARITY, QUANTITIES, our_quantity
 from .published import Reference, ReferenceRow, read_reference
 from .shapes import find_variant, variants_of
+from .steps import run_step
 
 LISTED = 6
 """Rows of the table of interactions."""
@@ -420,14 +421,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.quoted", description=__doc__)
     parser.add_argument("document", nargs="*", type=Path, help="default: all of docs/")
     arguments = parser.parse_args(argv)
+    documents = arguments.document or sorted(DOCS.glob("*.md"))
+    return run_step(lambda: _fill_all(documents), QuoteError)
+
+
+def _fill_all(documents: Iterable[Path]) -> Iterator[Path]:
     data = Data()
-    for path in arguments.document or sorted(DOCS.glob("*.md")):
+    for path in documents:
         try:
             write_text(path, fill(path.read_text(encoding="utf-8"), data))
-        except (QuoteError, LookupError, OSError) as error:
-            print(f"{path.name}: {error}", file=sys.stderr)
-            return 1
-    return 0
+        except (QuoteError, LookupError) as error:
+            raise QuoteError(f"{path.name}: {error}") from error
+        yield path
 
 
 if __name__ == "__main__":

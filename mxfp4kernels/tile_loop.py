@@ -20,6 +20,7 @@ from .flags import ALL, NONE, join
 from .isa import count_program
 from .published import CLASS_COLUMNS, REFERENCE, SALU_AND_OTHER, SETS
 from .shapes import REFERENCE_SHAPE, VARIANTS
+from .steps import run_step
 
 TILE_LOOP = DATA / "isa" / "tile_loop.csv"
 COLUMNS = ("kernel", "variant", "shape", "flags", "llvm", *CLASSES, "total", "isa_sha256")
@@ -100,12 +101,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the table; returns an exit code."""
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.tile_loop", description=__doc__)
     parser.parse_args(argv)
-    try:
-        write_tile_loop(map(row, Compiler().compile_all(jobs())))
-    except (CacheError, CompileError, MissingComponent, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return run_step(_write, CacheError, CompileError, MissingComponent)
+
+
+def _write() -> Iterable[Path]:
+    write_tile_loop(map(row, Compiler().compile_all(jobs())))
+    yield TILE_LOOP
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from .. import counts
 from ..bench.device import NoDevice
@@ -18,9 +18,6 @@ from ..study.runner import StudyError
 from . import assembly, emulating, listing, modelling, studies, tables
 from .emulating import Stopped
 from .exits import EXIT_CODES, FAILED, INTERRUPTED, MISSING, STORAGE, USAGE
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
 LONGEST_LINE = 2000
 """Characters of an error's line on the terminal."""
@@ -46,7 +43,7 @@ start here:
 class Parser(argparse.ArgumentParser):
     """Tells when help cannot be written, which argparse keeps to itself."""
 
-    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+    def print_help(self, file: Any = None) -> None:
         """Write the help to ``file``, or to standard output."""
         (sys.stdout if file is None else file).write(self.format_help())
 

@@ -6,12 +6,12 @@ Needs matplotlib, neither FlyDSL nor torch. A figure comes out with the same byt
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..packages import needed
+from ..steps import run_step
 
 with needed(__name__):
     from matplotlib.figure import Figure
@@ -100,9 +100,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown figure {', '.join(unknown)}; choose from {', '.join(names)}")
     wanted = [one for one in DRAWINGS if not arguments.figure or one.name in arguments.figure]
-    try:
-        draw(wanted)
-    except (MissingCounts, TableError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return run_step(
+        lambda: (path for one in wanted for path in draw([one])), MissingCounts, TableError
+    )

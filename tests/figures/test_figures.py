@@ -197,12 +197,11 @@ def test_rendering_twice_gives_the_same_bytes_and_leaves_settings_alone() -> Non
 
 class TestCommandLine:
     def test_draws_only_what_is_named(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        asked: list[str] = []
-        monkeypatch.setattr(plots, "draw", lambda some: asked.extend(one.name for one in some))
+        monkeypatch.setattr(plots, "draw", lambda some: [Path(one.name) for one in some])
         assert plots.main(["regions", "resources"]) == 0
-        assert asked == ["regions", "resources"]
+        assert capsys.readouterr().out == "wrote regions\nwrote resources\n"
 
     def test_refuses_an_unknown_figure(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:

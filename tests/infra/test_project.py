@@ -312,7 +312,7 @@ class TestNotebooks:
         assert notebook.read_bytes() == first
         assert nbformat.read(notebook, 4).metadata == notebooks.METADATA
 
-    def test_a_run_leaves_nothing_behind_and_says_nothing(self, notebook: Path, tmp_path) -> None:
+    def test_a_run_leaves_nothing_behind_and_says_what_it_wrote(self, notebook: Path, tmp_path) -> None:
         temporary = tmp_path / "temporary"
         temporary.mkdir()
         answer = subprocess.run(
@@ -322,7 +322,7 @@ class TestNotebooks:
             text=True,
             check=True,
         )
-        assert (answer.stdout, answer.stderr) == ("", "")
+        assert (answer.stdout, answer.stderr) == (f"wrote {notebook}\n", "")
         assert list(temporary.iterdir()) == []
         assert sorted(tmp_path.iterdir()) == [notebook, temporary]
 
