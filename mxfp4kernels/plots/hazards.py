@@ -20,6 +20,8 @@ from .theme import LIGHT
 _ROW, _TOP = 0.24, 1.5
 KIB = 1024
 _FORMS = ("parent", "merged", "safe parent", "safe merged")
+_NEEDLESS = len(_FORMS) + 0.6
+"""How far right of the hazards the needless waits stand, in columns."""
 
 Row = dict[str, str]
 
@@ -70,14 +72,16 @@ def _table(axes: Axes, rows: Sequence[Row]) -> None:
         forms = findings.forms(variant)
         for x, form in enumerate(_FORMS):
             if form not in forms:
-                axes.text(x, y, "\N{EN DASH}", ha="center", va="center", color=LIGHT.muted)
+                for shift in (0, _NEEDLESS):
+                    at = x + shift
+                    axes.text(at, y, "\N{EN DASH}", ha="center", va="center", color=LIGHT.muted)
                 continue
             row = findings.at_reference(rows, variant, forms[form])
             _cell(axes, x, y, int(row["hazards"]))
             needless = row["needless_waits"]
-            axes.text(x + len(_FORMS) + 0.6, y, needless, ha="center", va="center", size=8.5)
+            axes.text(x + _NEEDLESS, y, needless, ha="center", va="center", size=8.5)
     for x, form in enumerate(_FORMS):
-        for shift in (0, len(_FORMS) + 0.6):
+        for shift in (0, _NEEDLESS):
             axes.text(x + shift, -0.8, form, ha="center", va="bottom", size=8)
     axes.text(-0.5, -1.7, "hazards", va="bottom", size=9, weight="bold")
     needless_title = "needless waits and barriers"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..counts import CountTable
 from ..flags import find_flag
+from ..isa.regions import Region
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -21,6 +22,11 @@ def percent(number: float, digits: int = 0) -> str:
 def title_of(flag: str) -> str:
     """A flag in a few words."""
     return find_flag(flag).title
+
+
+def region_title(region: str) -> str:
+    """A region of a kernel as text calls it."""
+    return "K loop" if region == Region.KLOOP.value else region
 
 
 def compiled_here(table: CountTable) -> str:

@@ -13,7 +13,7 @@ from ..effects import Twins, amount, twins, whole
 from ..flags import ALL, NONE
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, source_line, styled
-from .labels import compiled_here, signed
+from .labels import compiled_here, region_title, signed
 from .theme import GROUP_COLOURS, GROUPS, LIGHT, REGION_COLOURS
 
 PARTS = tuple(region for region in REGIONS if region != KERNEL)
@@ -42,7 +42,7 @@ def regions() -> Figure:
         for region, width in zip(PARTS, (1.58, 2.22, 1.28, 2.08), strict=True):
             axes = axes_at(figure, Place(left, 1.50, width, height))
             _stacks(axes, table, variants, region)
-            axes.set_title(region, pad=6)
+            axes.set_title(region_title(region), pad=6)
             if region == PARTS[0]:
                 axes.set_yticks(*_labels(variants))
             else:
@@ -121,7 +121,12 @@ def waits_and_nops() -> Figure:
             "Upper bar: parent commit, lower bar: merged, by region. Counts say how often a wait "
             "stands in the code, not how long it lasts.",
         )
-        _legend(figure, 0.12, 0.78, REGION_COLOURS)
+        _legend(
+            figure,
+            0.12,
+            0.78,
+            {region_title(region): colour for region, colour in REGION_COLOURS.items()},
+        )
         left = 1.76
         for name, title in (("WAIT", "s_waitcnt"), ("NOP", "s_nop")):
             axes = axes_at(figure, Place(left, 1.36, 3.60, height))

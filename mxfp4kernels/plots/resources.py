@@ -24,6 +24,8 @@ from .theme import LIGHT
 
 KIB = 1024
 _ROW, _TOP = 0.33, 1.36
+_BEHIND = {"facecolor": LIGHT.paper, "edgecolor": "none", "pad": 0.6}
+"""Keeps a dashed line out of a label."""
 
 
 def resources() -> Figure:
@@ -41,8 +43,8 @@ def resources() -> Figure:
             "waves, the room left before one is lost, and how much it is over for one more.",
         )
         registers = axes_at(figure, Place(1.76, _TOP, 3.20, height))
-        lds = axes_at(figure, Place(5.20, _TOP, 1.12, height))
-        texts = axes_at(figure, Place(6.62, _TOP, 2.66, height))
+        lds = axes_at(figure, Place(5.20, _TOP, 1.30, height))
+        texts = axes_at(figure, Place(6.66, _TOP, 2.62, height))
         _registers(registers, table, variants)
         _lds(lds, table, variants)
         _texts(texts, table, variants)
@@ -62,7 +64,7 @@ def _steps(limit: int, granule: int, waves_of: Callable[[int], int]) -> list[tup
     return sorted(most.items())
 
 
-def _draw_steps(axes: Axes, steps: Sequence[tuple[int, int]], left: float, right: float) -> None:
+def _draw_steps(axes: Axes, steps: Sequence[tuple[int, float]], left: float, right: float) -> None:
     """A dashed line at each step, the waves that fit up to it on its left."""
     for waves, most in steps:
         if most <= left:
@@ -120,6 +122,7 @@ def _lost_wave(
         va="center",
         size=8,
         color=LIGHT.more,
+        bbox=_BEHIND,
     )
 
 
@@ -135,23 +138,23 @@ def _lds(axes: Axes, table: CountTable, variants: Sequence[Twins]) -> None:
     steps = _steps(
         LDS_BYTES_PER_CU, LDS_GRANULE, lambda used: occupancy(0, 0, used).limit("lds").waves
     )
-    shown = [(waves, used // KIB) for waves, used in steps if waves <= 3]
+    shown = [(waves, used / KIB) for waves, used in steps if waves <= 3]
     _draw_steps(axes, shown, 0, LDS_BYTES_PER_CU / KIB)
     for y, variant in enumerate(variants):
         used = table.at(variant.first, ALL).quantity("lds_bytes") / KIB
         axes.barh(y, used, 0.42, color=LIGHT.other)
-        axes.text(used + 4, y, f"{used:g}", va="center", size=8)
+        axes.text(used + 4, y, f"{used:g}", va="center", size=8, bbox=_BEHIND)
     axes.set_title("LDS, KiB", pad=18)
-    axes.set_xticks([used for _, used in shown])
+    axes.set_xticks([used for _, used in shown], [f"{used:g}" for _, used in shown])
     axes.set_yticks([])
     _frame(axes, variants)
 
 
 def _texts(axes: Axes, table: CountTable, variants: Sequence[Twins]) -> None:
     """Kernel arguments and the occupancy in words."""
-    columns = (0.0, 0.41, 0.57, 0.85, 1.0)
+    columns = (0.0, 0.52, 0.565, 0.86, 1.0)
     heads = ("kernarg bytes", "waves", "limit", "room", "over")
-    aligns = ("left", "left", "left", "right", "right")
+    aligns = ("left", "right", "left", "right", "right")
     for x, head, align in zip(columns, heads, aligns, strict=True):
         axes.text(x, -0.66, head, ha=align, size=8, weight="bold")
     for y, variant in enumerate(variants):
