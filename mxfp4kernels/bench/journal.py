@@ -1,20 +1,25 @@
 """The record of a run: lines of JSON that are only ever appended, each on disk before the next.
 
 A run that was killed goes on from its journal: whole lines count, a torn last line is cut off, and
-what is in the journal is not measured again.
+what is in the journal is not measured again. Every line ends with a digest of itself and of the
+lines before it, so that one that was changed, removed, repeated or moved is found.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 Record = dict[str, Any]
+
+SEAL = "seal"
+"""The entry of a line that holds its digest; records do not have it."""
 
 
 class JournalError(ValueError):
@@ -22,19 +27,20 @@ class JournalError(ValueError):
 
 
 class Journal:
-    """A run's records.
+    """A run's records: its header, then objects with a ``kind``, a ``case`` and a ``key`` each.
 
-    ``open_journal`` makes one. A record is a JSON object; those with a ``key`` are kept once.
+    ``open_journal`` makes one.
 
     Attributes:
         records: all of them, in order.
     """
 
-    def __init__(self, path: Path, descriptor: int, records: list[Record]) -> None:
+    def __init__(self, path: Path, descriptor: int, records: list[Record], seal: str) -> None:
         self.path = path
         self.records = records
         self._descriptor = descriptor
-        self._keys = {record["key"] for record in records if "key" in record}
+        self._seal = seal
+        self._keys = {record["key"] for record in records[1:]}
 
     def __contains__(self, key: str) -> bool:
         return key in self._keys
@@ -43,15 +49,20 @@ class Journal:
         """Add a record; it is on disk when this returns.
 
         Raises:
-            JournalError: a record with its key is there already.
+            JournalError: a record with its key is there already, or it lacks kind, case or key.
             OSError: it could not be written.
         """
-        if record.get("key") in self._keys:
-            raise JournalError(f"{self.path} already holds {record['key']!r}")
-        _write(self._descriptor, _line(record))
+        problem = _malformed(record, self._keys)
+        if problem:
+            raise JournalError(f"{self.path}: not written, because {problem}")
+        line, self._seal = _sealed(record, self._seal)
+        _write(self._descriptor, line)
         self.records.append(dict(record))
-        if "key" in record:
-            self._keys.add(record["key"])
+        self._keys.add(record["key"])
+
+    def damaged(self, index: int, problem: str) -> JournalError:
+        """The error that one of :attr:`records` calls for."""
+        return _damaged(self.path, index + 1, problem)
 
 
 @contextmanager
@@ -63,8 +74,7 @@ def open_journal(path: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
         header: what the run is; a journal of another run is refused.
 
     Raises:
-        JournalError: another run's journal, a damaged line before the last, or another process
-            that writes it.
+        JournalError: another run's journal, a damaged line, or another process that writes it.
         OSError: the file cannot be opened, locked or written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,9 +82,10 @@ def open_journal(path: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
     try:
         _lock(descriptor, path)
         first = {"kind": "header", **header}
-        records = _recover(descriptor, path)
+        records, seal = _recover(descriptor, path)
         if not records:
-            _write(descriptor, _line(first))
+            line, seal = _sealed(first, seal)
+            _write(descriptor, line)
             _sync_directory(path.parent)
             records = [first]
         elif records[0] != json.loads(json.dumps(first)):
@@ -82,7 +93,7 @@ def open_journal(path: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
                 f"{path} was begun by another run ({_difference(records[0], first)}); "
                 "name this one differently with --run"
             )
-        yield Journal(path, descriptor, records)
+        yield Journal(path, descriptor, records, seal)
     finally:
         os.close(descriptor)
 
@@ -91,14 +102,24 @@ def read_journal(path: Path) -> list[Record]:
     """The whole records of a journal, its header first.
 
     Raises:
-        JournalError: a damaged line before the last.
+        JournalError: a damaged line.
         OSError: the file cannot be read.
     """
     return _parse(path.read_bytes(), path)[0]
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+def _json(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False)
+
+
+def _sealed(record: Mapping[str, Any], before: str) -> tuple[bytes, str]:
+    """A record's line, and its seal; ``before`` is the seal of the line before it."""
+    seal = _seal(record, before)
+    return _json({**record, SEAL: seal}).encode() + b"\n", seal
+
+
+def _seal(record: Mapping[str, Any], before: str) -> str:
+    return hashlib.sha256(f"{before}{_json(record)}".encode()).hexdigest()[:16]
 
 
 def _write(descriptor: int, content: bytes) -> None:
@@ -114,28 +135,79 @@ def _lock(descriptor: int, path: Path) -> None:
         raise JournalError(f"{path} is being written by another process; wait for it") from None
 
 
-def _recover(descriptor: int, path: Path) -> list[Record]:
-    """The whole lines; what a killed process left of the last one is cut off."""
+def _recover(descriptor: int, path: Path) -> tuple[list[Record], str]:
+    """The whole lines and the last one's seal; what a killed process left behind is cut off."""
     content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    records, whole = _parse(content, path)
+    records, whole, seal = _parse(content, path)
     if whole < len(content):
         os.ftruncate(descriptor, whole)
         os.fsync(descriptor)
-    return records
+    return records, seal
 
 
-def _parse(content: bytes, path: Path) -> tuple[list[Record], int]:
-    """The records of all whole lines, and how many bytes these take."""
+def _parse(content: bytes, path: Path) -> tuple[list[Record], int, str]:
+    """The records of all whole lines, how many bytes these take, and the last one's seal."""
     whole = content.rfind(b"\n") + 1
-    records = []
+    records: list[Record] = []
+    keys: set[str] = set()
+    seal = ""
     for number, line in enumerate(content[:whole].splitlines(), start=1):
         try:
-            records.append(json.loads(line))
-        except ValueError:
-            raise JournalError(
-                f"{path}:{number} is damaged; move the file away and run again"
-            ) from None
-    return records, whole
+            record, seal = _opened(line, seal)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, number, str(error)) from None
+        problem = _malformed(record, keys) if records else _no_header(record)
+        if problem:
+            raise _damaged(path, number, problem)
+        keys.add(record.get("key", ""))
+        records.append(record)
+    return records, whole, seal
+
+
+def _opened(line: bytes, before: str) -> tuple[Record, str]:
+    """A line's record and seal.
+
+    Raises:
+        ValueError: the line is no JSON object, or was not written after the line before it.
+        RecursionError: it is nested too deeply to be one of ours.
+    """
+    record = json.loads(line, parse_constant=_no_number)
+    if not isinstance(record, dict):
+        raise ValueError(f"{str(record)[:40]} is no JSON object")
+    found = record.pop(SEAL, None)
+    seal = _seal(record, before)
+    if found != seal:
+        raise ValueError(
+            "it does not follow on the line before; one of them was changed, or lines were "
+            "removed, repeated or moved"
+        )
+    return record, seal
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _no_header(record: Mapping[str, Any]) -> str:
+    return "" if record.get("kind") == "header" else "a journal begins with a header"
+
+
+def _malformed(record: Mapping[str, Any], keys: set[str]) -> str:
+    """What keeps a record from being one after the header, or nothing."""
+    for name in ("kind", "case", "key"):
+        if not (isinstance(record.get(name), str) and record[name]):
+            return f"it has no {name}"
+    if record["kind"] == "header":
+        return "a journal has one header"
+    return f"{record['key']!r} is there already" if record["key"] in keys else ""
+
+
+def _damaged(path: Path, number: int, problem: str) -> JournalError:
+    cut = "cut it off before this line to measure the rest again, " if number > 1 else ""
+    return JournalError(
+        f"{path}:{number} is damaged: {problem}; restore the file, {cut}or move it away and start "
+        "anew"
+    )
 
 
 def _sync_directory(folder: Path) -> None:

@@ -40,7 +40,9 @@ class CaseRecords:
     @property
     def complete(self) -> bool:
         """Whether nothing is left to measure."""
-        return bool(self.after) and len(self.rounds) == self.procedure.rounds
+        return bool(self.after) and (
+            [record["round"] for record in self.rounds] == list(range(self.procedure.rounds))
+        )
 
     def wrong(self, label: str) -> str | None:
         """What was wrong with a label's output in any process, or ``None``."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .cases import OURS, Case
 from .columns import NAMES
+from .contents import SENSORS
 from .intervals import Interval
 from .records import CaseRecords, RunRecords
 from .verdicts import DECIDED, Mark, Verdict, decide, status
@@ -18,7 +19,6 @@ CLOCK_SHARE = 0.9
 TOLERATED_SHARE = 0.1
 """Share of replays that may be throttled or late before the row is marked."""
 _TIMES = ("median", "minimum", "q05", "q25", "q75", "q95")
-_SENSORS = ("clock_mhz", "power_w", "temperature_c")
 
 
 def rows(run: RunRecords) -> list[dict[str, object]]:
@@ -96,7 +96,7 @@ def _checked(check: Mapping[str, Any]) -> dict[str, object]:
 def _measured(records: CaseRecords, label: str, reference_clock: float | None) -> dict[str, object]:
     microseconds = 1e6 * np.array(records.replays(label, "seconds"))
     quantiles = np.quantile(microseconds, (0.5, 0.0, 0.05, 0.25, 0.75, 0.95))
-    readings = {name: _known(records.replays(label, name)) for name in _SENSORS}
+    readings = {name: _known(records.replays(label, name)) for name in SENSORS}
     clocks = readings["clock_mhz"]
     return {
         "status": status(_marks(records, label, clocks, reference_clock)),

@@ -10,13 +10,15 @@ from typing import Any, Protocol
 from ..files import write_csv
 from .cases import Case
 from .columns import NAMES
+from .contents import RecordError, check_record
 from .device import Device
-from .journal import Journal, open_journal
+from .journal import Journal, Record, open_journal
 from .plan import Plan
 from .procedure import Procedure
-from .records import RunRecords, identity
+from .records import CaseRecords, RunRecords, identity
 from .rounds import CaseRun, Workload
 from .rows import rows
+from .worker import RoundFailed
 
 Progress = Callable[[str, int, int], None]
 """Called with a case, and how many of the run's rounds are measured and planned."""
@@ -94,42 +96,68 @@ def measure(
 
     Raises:
         JournalError: the journal is another run's, damaged or in use.
+        RoundFailed: what was measured cannot be, such as a time of zero.
         OSError: a file cannot be written.
     """
     header = plan.header(runner.environment(), name)
     table = folder / f"{header['run']}.csv"
     with open_journal(table.with_suffix(".jsonl"), header) as journal:
+        by_case = _sorted(journal, plan)
         _write_table(table, journal)
         for case in plan.cases:
-            if f"{identity(case)} after" not in journal:
-                _measure_case(case, plan, runner, journal, progress)
+            records = by_case[identity(case)]
+            if not CaseRecords(case, records, plan.procedure).complete:
+                _measure_case(case, plan, runner, journal, records, progress)
                 _write_table(table, journal)
     return table
 
 
+def _sorted(journal: Journal, plan: Plan) -> dict[str, list[Record]]:
+    """The journal's records by case, each of them checked."""
+    cases = {identity(case): case for case in plan.cases}
+    found: dict[str, list[Record]] = {name: [] for name in cases}
+    for index, record in enumerate(journal.records[1:], start=1):
+        name = record["case"]
+        if name not in cases:
+            raise journal.damaged(index, f"the run has no case {name!r}")
+        try:
+            check_record(record, cases[name], found[name], plan.procedure)
+        except RecordError as error:
+            raise journal.damaged(index, f"{cases[name]}: {error}") from None
+        found[name].append(record)
+    return found
+
+
 def _measure_case(
-    case: Case, plan: Plan, runner: Runner, journal: Journal, progress: Progress
+    case: Case,
+    plan: Plan,
+    runner: Runner,
+    journal: Journal,
+    before: Sequence[Record],
+    progress: Progress,
 ) -> None:
-    name = identity(case)
-    missing = [
-        number for number in range(plan.procedure.rounds) if _key(name, number) not in journal
-    ]
-    processes = sum(
-        (record["kind"], record.get("case")) == ("checks", name) for record in journal.records
-    )
-    for record in runner.measure(case, missing):
-        if record["kind"] == "checks":
-            key = f"{name} checks {processes}"
-            processes += 1
-        else:
-            key = _key(name, record["round"]) if record["kind"] == "round" else f"{name} after"
-        journal.append({"key": key, "case": name, "at": _now(), **record})
+    name, records = identity(case), list(before)
+    measured = {record["round"] for record in records if record["kind"] == "round"}
+    missing = [number for number in range(plan.procedure.rounds) if number not in measured]
+    for found in runner.measure(case, missing):
+        record = {"key": _key(name, found, records), "case": name, "at": _now(), **found}
+        try:
+            check_record(record, case, records, plan.procedure)
+        except RecordError as error:
+            raise RoundFailed(f"{case}: {error}; this record was not kept", "") from None
+        journal.append(record)
+        records.append(record)
         done = sum(one["kind"] == "round" for one in journal.records)
         progress(str(case), done, plan.rounds)
 
 
-def _key(name: str, number: int) -> str:
-    return f"{name} round {number}"
+def _key(name: str, record: Record, before: Sequence[Record]) -> str:
+    """Checks are numbered by the processes that made them; a case's last check is there once."""
+    kind = record["kind"]
+    if kind == "after":
+        return f"{name} after"
+    same = sum(one["kind"] == kind for one in before)
+    return f"{name} {kind} {record['round'] if kind == 'round' else same}"
 
 
 def _now() -> str:
