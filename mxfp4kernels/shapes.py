@@ -242,9 +242,14 @@ def scale_slots(variant: Variant, shape: Shape) -> int:
     return a_slots(variant, shape) if variant.inline_quant else k_tiles(variant, shape)
 
 
+def row_pairs(block_m: int) -> int:
+    """Pairs of 16-row groups in a row block; a pair shares its scale dwords. BM=16 has half one."""
+    return -(-block_m // (2 * MFMA_ROWS))
+
+
 def lds_bytes(variant: Variant, shape: Shape, *, safe_lds_reuse: bool = False) -> int:
     """LDS of a workgroup: A tiles and scales, and then, in the same place, the exchange tile."""
-    pairs = -(-variant.block_m // (2 * MFMA_ROWS))
+    pairs = row_pairs(variant.block_m)
     operands = (
         a_slots(variant, shape, safe_lds_reuse=safe_lds_reuse) * variant.block_m * TILE_K // 2
         + scale_slots(variant, shape) * pairs * SCALE_TILE_BYTES

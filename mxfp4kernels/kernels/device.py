@@ -26,6 +26,7 @@ from ..shapes import (
     TILE_K,
     Shape,
     Variant,
+    row_pairs,
     weight_bytes,
     workgroups,
 )
@@ -228,7 +229,7 @@ class DeviceKernel:
 
     def _scale_bytes(self, m_blocks: int, depth: int) -> int:
         """Sorted activation scales: a dword per lane for each row pair and K tile."""
-        pairs = m_blocks * -(-self.variant.block_m // 32)
+        pairs = m_blocks * row_pairs(self.variant.block_m)
         return pairs * -(-depth // TILE_K) * SCALE_TILE_BYTES
 
     def _gemm1_bytes(self, n_tokens: int, m_blocks: int) -> dict[str, int]:

@@ -25,13 +25,15 @@ from .primitives import (
     pack,
     u32,
 )
-from .tile import COLUMNS_PER_MFMA, VECTOR_BYTES, Accumulators
+from .tile import COLUMN_GROUPS, COLUMNS_PER_MFMA, VECTOR_BYTES, Accumulators, read_8_f32, spill
 
 if TYPE_CHECKING:
     from .gemm2 import _Tile
 
 BF16_BYTES = 2
 F32_BYTES = 4
+STRIPS = range(0, COLUMN_GROUPS * COLUMNS_PER_MFMA, COLUMNS_PER_MFMA)
+"""Columns of a wave's strips, from its first one on."""
 TOKEN_MASK = 0xFFFFFF
 """Token of a sorted_token_ids entry; the upper byte is the slot in its top-k."""
 
@@ -90,14 +92,8 @@ class _Epilogue:
 
     def spill_f32(self, acc: Accumulators) -> None:
         """Write the f32 tile [BM, 256] to LDS, row-major."""
-        row_bytes = TILE_N * F32_BYTES
-        base = self.lane_row * row_bytes + self.lane_column * F32_BYTES
-        for row_group, strips in enumerate(acc):
-            for group, strip in enumerate(strips):
-                for v in range(4):
-                    constant = (row_group * MFMA_ROWS + v) * row_bytes
-                    constant += group * COLUMNS_PER_MFMA * F32_BYTES
-                    self.lds.store(element(strip, v), base, constant, F32_BYTES)
+        base = self.lane_row * (TILE_N * F32_BYTES) + self.lane_column * F32_BYTES
+        spill(self.lds, acc, base, STRIPS, F32_BYTES)
 
     def store_flat(
         self,
@@ -242,16 +238,7 @@ class Mxfp4(_Epilogue):
     def _read(self, row: Value, constant_row: int, position: Value) -> list[Value]:
         row_bytes = TILE_N * F32_BYTES
         base = row * row_bytes + position * (self.COLUMNS * F32_BYTES)
-        values: list[Value] = []
-        for part in range(2):
-            quad = self.lds.load(
-                base,
-                constant_row * row_bytes + part * VECTOR_BYTES,
-                ir.VectorType.get([4], T.f32),
-                VECTOR_BYTES,
-            )
-            values += [element(quad, i) for i in range(4)]
-        return values
+        return read_8_f32(self.lds, base, constant_row * row_bytes)
 
 
 class Cshuffle(_Epilogue):
@@ -282,15 +269,8 @@ class Cshuffle(_Epilogue):
             global_store(self.args.out, quad, offset, rows * row_bytes, VECTOR_BYTES)
 
     def _spill_bf16(self, acc: Accumulators) -> None:
-        row_bytes = TILE_N * BF16_BYTES
-        base = self.lane_row * row_bytes + self.lane_column * BF16_BYTES
-        for row_group, strips in enumerate(acc):
-            for group, strip in enumerate(strips):
-                for v in range(4):
-                    constant = (row_group * MFMA_ROWS + v) * row_bytes
-                    constant += group * COLUMNS_PER_MFMA * BF16_BYTES
-                    value = arith.truncf(T.bf16, element(strip, v))
-                    self.lds.store(value, base, constant, BF16_BYTES)
+        base = self.lane_row * (TILE_N * BF16_BYTES) + self.lane_column * BF16_BYTES
+        spill(self.lds, acc, base, STRIPS, BF16_BYTES, lambda f32: arith.truncf(T.bf16, f32))
 
 
 EPILOGUES: dict[str, type[_Epilogue]] = {

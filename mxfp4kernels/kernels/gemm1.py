@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import flydsl.expr as fx
 import torch
-from flydsl._mlir import ir
 from flydsl._mlir.dialects import arith, llvm
 from flydsl.expr.typing import T, as_ir_value
 
@@ -30,7 +29,6 @@ from .primitives import (
     buffer_load,
     buffer_store,
     const_f32,
-    element,
     fence_schedule,
     load_i32,
     rocdl,
@@ -41,6 +39,7 @@ from .tile import (
     COLUMN_GROUPS,
     HALVES,
     ROW_BYTES,
+    TILES_IN_FLIGHT,
     VECTOR_BYTES,
     Accumulators,
     ADma,
@@ -49,11 +48,12 @@ from .tile import (
     Thread,
     Weights,
     accumulate,
+    read_8_f32,
+    spill,
     swizzle,
     zero_accumulators,
 )
 
-TILES_IN_FLIGHT = 2
 OUTPUTS_PER_TILE = TILE_N // 2
 """Columns of the output that one tile of gate and up makes."""
 
@@ -101,7 +101,7 @@ class Plan:
 
     @property
     def pairs(self) -> int:
-        return -(-self.row_groups // 2)
+        return shapes.row_pairs(self.block_m)
 
 
 PARAMETERS = (
@@ -268,30 +268,19 @@ class _Tile:
             + lane % 16 * 4
             + self.thread.wave * (COLUMN_GROUPS // 2 * MFMA_ROWS * 4)
         )
-        for row_group, strips in enumerate(acc):
-            for group, strip in enumerate(strips):
-                column = group // 2 * MFMA_ROWS + group % 2 * OUTPUTS_PER_TILE
-                for v in range(4):
-                    constant = (row_group * MFMA_ROWS + v) * row_bytes + column * 4
-                    self.lds.store(element(strip, v), base, constant, 4)
+        columns = [
+            group // 2 * MFMA_ROWS + group % 2 * OUTPUTS_PER_TILE for group in range(COLUMN_GROUPS)
+        ]
+        spill(self.lds, acc, base, columns, 4)
 
     def _activated(self, row_group: int) -> list[Value]:
         """silu(gate) * up of this thread's 8 columns in one 16-row group."""
         row_bytes = TILE_N * 4
         base = self.thread.index // 16 * row_bytes + self.thread.index % 16 * 32
         constant = row_group * MFMA_ROWS * row_bytes
-        gate = self._read_8(base, constant)
-        up = self._read_8(base, constant + OUTPUTS_PER_TILE * 4)
+        gate = read_8_f32(self.lds, base, constant)
+        up = read_8_f32(self.lds, base, constant + OUTPUTS_PER_TILE * 4)
         return [self._silu_mul(g, u) for g, u in zip(gate, up, strict=True)]
-
-    def _read_8(self, base: Value, constant: int) -> list[Value]:
-        values = []
-        for part in range(2):
-            quad = self.lds.load(
-                base, constant + part * VECTOR_BYTES, ir.VectorType.get([4], T.f32), VECTOR_BYTES
-            )
-            values += [element(quad, i) for i in range(4)]
-        return values
 
     def _silu_mul(self, gate: Value, up: Value) -> Value:
         """gate / (1 + exp(-gate)) * up, with exp as a power of two."""

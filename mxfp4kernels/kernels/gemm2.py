@@ -18,7 +18,7 @@ from flydsl.expr.typing import T
 
 from .. import shapes
 from ..flags import FlagSet
-from ..shapes import MFMA_ROWS, SCALE_TILE_BYTES, TILE_K, TILE_N, Shape, Variant
+from ..shapes import SCALE_TILE_BYTES, TILE_K, TILE_N, Shape, Variant
 from . import epilogues
 from .control import stride, when
 from .entry import Parameter
@@ -38,6 +38,7 @@ from .primitives import (
 from .tile import (
     COLUMN_GROUPS,
     HALVES,
+    TILES_IN_FLIGHT,
     Accumulators,
     ADma,
     ASlots,
@@ -48,7 +49,6 @@ from .tile import (
     zero_accumulators,
 )
 
-TILES_IN_FLIGHT = 2
 XCDS = 8
 """Compute dies; workgroup ids go to them in turn."""
 PUBLISHED_ATOMIC_VMCNT = (23, 22)
@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def pairs(self) -> int:
-        return -(-self.block_m // (2 * MFMA_ROWS))
+        return shapes.row_pairs(self.block_m)
 
     @property
     def waits_by_hand(self) -> bool:

@@ -6,6 +6,7 @@ One K tile is 256 elements: two halves of 128, each one MFMA deep.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import flydsl.expr as fx
@@ -14,7 +15,7 @@ from flydsl._mlir.dialects import arith
 from flydsl.expr.typing import T
 
 from ..shapes import BLOCK_THREADS, MFMA_ROWS, SCALE_TILE_BYTES, TILE_K, TILE_N
-from .primitives import WAVE, Lds, Value, buffer_load, i32_words, mfma_fp4, u32, uniform
+from .primitives import WAVE, Lds, Value, buffer_load, element, i32_words, mfma_fp4, u32, uniform
 
 COLUMNS_PER_MFMA = MFMA_ROWS
 WAVES = BLOCK_THREADS // WAVE
@@ -23,6 +24,8 @@ COLUMN_GROUPS = TILE_N // WAVES // COLUMNS_PER_MFMA
 ROW_BYTES = TILE_K // 2
 """Bytes of one row of a K tile."""
 HALVES = 2
+TILES_IN_FLIGHT = 2
+"""K tiles whose loads are on their way while one is multiplied."""
 VECTOR_BYTES = 16
 """Bytes per lane of the widest load; also the unit of the LDS swizzle."""
 B_TILE_BYTES = ROW_BYTES * COLUMNS_PER_MFMA
@@ -249,6 +252,39 @@ def zero_accumulators(block_m: int) -> Accumulators:
         vector_type, ir.DenseElementsAttr.get_splat(vector_type, ir.FloatAttr.get(T.f32, 0.0))
     )
     return [[zero] * COLUMN_GROUPS for _ in range(block_m // MFMA_ROWS)]
+
+
+def spill(
+    lds: Lds,
+    acc: Accumulators,
+    base: Value,
+    columns: Sequence[int],
+    element_bytes: int,
+    convert: Callable[[Value], Value] = lambda value: value,
+) -> None:
+    """Write the accumulators to LDS as a row-major tile [BM, 256].
+
+    Args:
+        base: byte offset of the lane's first value, see :data:`Accumulators`.
+        columns: how many columns further the strip of each J lies.
+        element_bytes: of an element as ``convert`` makes it from f32.
+    """
+    for row_group, strips in enumerate(acc):
+        for column, strip in zip(columns, strips, strict=True):
+            for v in range(4):
+                place = (row_group * MFMA_ROWS + v) * TILE_N + column
+                value = convert(element(strip, v))
+                lds.store(value, base, place * element_bytes, element_bytes)
+
+
+def read_8_f32(lds: Lds, base: Value, constant: int) -> list[Value]:
+    """Eight consecutive f32 from LDS, in two loads."""
+    values: list[Value] = []
+    for part in range(2):
+        offset = constant + part * VECTOR_BYTES
+        quad = lds.load(base, offset, ir.VectorType.get([4], T.f32), VECTOR_BYTES)
+        values += [element(quad, i) for i in range(4)]
+    return values
 
 
 def accumulate(
