@@ -6,6 +6,7 @@ collects more counters than fit at once writes several files; all are read toget
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,11 @@ from ..files import read_csv
 
 COLUMNS = ("Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value")
 """Columns of ``*_counter_collection.csv`` that are read."""
+RUN_COLUMNS = ("Process_Id", "Start_Timestamp")
+"""Columns that tell a dispatch from one of the same number in another run, where they are there."""
+
+SHOWN = 5
+"""Counters of other kernels that an error names."""
 
 ABSENT = "absent"
 EQUAL = "equal"
@@ -97,8 +103,14 @@ class Counted:
     most: float
 
 
+_SCALES: Mapping[str, int] = {
+    name: quantity.scale for quantity in QUANTITIES for names in quantity.sources for name in names
+}
+"""Every counter that is read, and the scale of its quantity."""
+
+
 class CounterError(ValueError):
-    """Counter files without the kernel that was asked for, or with a value that is no number."""
+    """Counter files that lack the kernel, hold an impossible value, or count something twice."""
 
 
 Counters = Mapping[str, Counted]
@@ -108,50 +120,96 @@ Counters = Mapping[str, Counted]
 def read_counters(paths: Iterable[Path], kernel: str) -> dict[str, Counted]:
     """The counters of one kernel, over all its dispatches in all files.
 
+    Counters that no quantity needs are left alone, whatever they hold.
+
     Args:
         paths: files of rocprofv3.
         kernel: the kernel's symbol; rocprofv3 may add a suffix after a dot or a bracket.
 
     Raises:
-        CounterError: no dispatch of the kernel, or a value that is no number.
+        CounterError: no dispatch of the kernel, a value that no count can have, a file given twice,
+            or a dispatch's counter in two files.
         TableError: a file of another form.
         OSError: a file cannot be read.
     """
-    values: dict[str, list[float]] = {}
-    others: set[str] = set()
+    paths = list(paths)
+    _require_different(paths)
+    reading = _Reading(kernel)
     for path in paths:
-        dispatches: dict[tuple[str, str], float] = {}
-        for row in read_csv(path, COLUMNS):
-            if not _is_kernel(row["Kernel_Name"], kernel):
-                others.add(row["Kernel_Name"])
+        reading.add(path)
+    return reading.counters()
+
+
+class _Reading:
+    """Files being read, and where each counter of each dispatch was found."""
+
+    def __init__(self, kernel: str) -> None:
+        self._kernel = kernel
+        self._values: dict[str, list[float]] = {}
+        self._where: dict[tuple[str, ...], str] = {}
+        self._passed_over: set[str] = set()
+
+    def add(self, path: Path) -> None:
+        dispatches: dict[tuple[str, ...], float] = {}
+        for number, row in enumerate(read_csv(path, COLUMNS), start=2):
+            name, where = row["Counter_Name"], f"{path}:{number}"
+            if name not in _SCALES or not _is_kernel(row["Kernel_Name"], self._kernel):
+                self._passed_over.add(f"{name} of {row['Kernel_Name']}")
                 continue
+            value = _number(row, where)
+            key = (name, row["Dispatch_Id"], *(row.get(column, "") for column in RUN_COLUMNS))
+            if key not in dispatches and key in self._where:
+                raise CounterError(
+                    f"{where}: {self._where[key]} has {name} of dispatch {key[1]} too, so it would "
+                    "count twice; leave out one of the files"
+                )
+            self._where.setdefault(key, where)
             # A counter with several instances may come in a row for each.
-            key = (row["Dispatch_Id"], row["Counter_Name"])
-            dispatches[key] = dispatches.get(key, 0.0) + _number(row, path)
-        for (_, name), value in dispatches.items():
-            values.setdefault(name, []).append(value)
-    if not values:
-        raise CounterError(
-            f"no dispatch of {kernel}; the files hold {', '.join(sorted(others)) or 'no kernel'}"
-        )
-    return {
-        name: Counted(len(found), statistics.median(found), min(found), max(found))
-        for name, found in values.items()
-    }
+            dispatches[key] = dispatches.get(key, 0.0) + value
+        for (name, *_), value in dispatches.items():
+            self._values.setdefault(name, []).append(value)
+
+    def counters(self) -> dict[str, Counted]:
+        if not self._values:
+            found = ", ".join(sorted(self._passed_over)[:SHOWN]) or "nothing"
+            more = len(self._passed_over) - SHOWN
+            raise CounterError(
+                f"no dispatch of {self._kernel} with a counter that is read; the files hold "
+                f"{found}{f' and {more} more' if more > 0 else ''}"
+            )
+        return {
+            name: Counted(len(values), statistics.median(values), min(values), max(values))
+            for name, values in self._values.items()
+        }
+
+
+def _require_different(paths: Sequence[Path]) -> None:
+    """Refuse one file under two names."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        found = path.stat()
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first is not path:
+            raise CounterError(f"{path} is the same file as {first}; give every file once")
 
 
 def _is_kernel(name: str, kernel: str) -> bool:
     return name == kernel or name.startswith((f"{kernel}.", f"{kernel}(", f"{kernel} "))
 
 
-def _number(row: Mapping[str, str], path: Path) -> float:
+def _number(row: Mapping[str, str], where: str) -> float:
+    """A counter's value: finite, not negative, and whole unless it is given in larger units."""
+    name, text = row["Counter_Name"], row["Counter_Value"]
     try:
-        return float(row["Counter_Value"])
+        value = float(text)
     except ValueError:
-        raise CounterError(
-            f"{path}: {row['Counter_Name']} of dispatch {row['Dispatch_Id']} is "
-            f"{row['Counter_Value']!r}, not a number"
-        ) from None
+        value = math.nan
+    if math.isfinite(value) and value >= 0 and (value.is_integer() or _SCALES[name] > 1):
+        return value
+    raise CounterError(
+        f"{where}: {name} of dispatch {row['Dispatch_Id']} is {text!r}, which no count can be; "
+        "collect this counter again, or leave the file out"
+    )
 
 
 def measured(quantity: Quantity, counters: Counters) -> Counted | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from mxfp4kernels.bench.counters import (
     EQUAL,
     QUANTITIES,
     ROW,
+    RUN_COLUMNS,
     CounterError,
     Expected,
     compare,
@@ -82,13 +84,65 @@ class TestReading:
 
     def test_no_such_kernel_names_those_there_are(self, tmp_path: Path) -> None:
         path = write(tmp_path / "c.csv", [(1, "gemm2_x", "SQ_WAVES", 1)])
-        with pytest.raises(CounterError, match="no dispatch of gemm1_x; the files hold gemm2_x"):
+        words = "no dispatch of gemm1_x with a counter .* the files hold SQ_WAVES of gemm2_x$"
+        with pytest.raises(CounterError, match=words):
             read_counters([path], "gemm1_x")
+        many = [(1, "k", f"GRBM_{number}", 1) for number in range(8)]
+        with pytest.raises(CounterError, match=r"GRBM_0 of k, .* and 3 more"):
+            read_counters([write(tmp_path / "m.csv", many)], "k")
 
-    def test_not_a_number(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "c.csv", [(1, "k", "SQ_WAVES", "n/a")])
-        with pytest.raises(CounterError, match="SQ_WAVES of dispatch 1 is 'n/a'"):
+    @pytest.mark.parametrize("value", ["n/a", "", "nan", "inf", "-inf", "1e999", "-1", "2.5"])
+    def test_what_no_count_can_be(self, tmp_path: Path, value: str) -> None:
+        rows = [(1, "k", "SQ_INSTS_LDS", 3), (1, "k", "SQ_WAVES", value)]
+        path = write(tmp_path / "c.csv", rows)
+        words = f"{re.escape(str(path))}:3: SQ_WAVES of dispatch 1 is '{value}', .* collect"
+        with pytest.raises(CounterError, match=words):
             read_counters([path], "k")
+
+    def test_sizes_in_kilobytes_may_have_a_fraction(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "c.csv", [(1, "k", "FETCH_SIZE", 0.03125)])
+        assert read_counters([path], "k")["FETCH_SIZE"].median == 0.03125
+        for value in ("nan", "-0.5"):
+            with pytest.raises(CounterError, match=f"FETCH_SIZE of dispatch 1 is '{value}'"):
+                read_counters([write(tmp_path / "d.csv", [(1, "k", "FETCH_SIZE", value)])], "k")
+
+    def test_a_counter_that_is_not_read_may_hold_anything(self, tmp_path: Path) -> None:
+        rows = [(1, "k", "SQ_WAVES", 8), (1, "k", "L2CacheHit", "nan"), (2, "o", "SQ_WAVES", "x")]
+        assert set(read_counters([write(tmp_path / "c.csv", rows)], "k")) == {"SQ_WAVES"}
+
+    def test_one_file_under_two_names(self, tmp_path: Path, monkeypatch) -> None:
+        path = write(tmp_path / "c.csv", [(1, "k", "SQ_WAVES", 8)])
+        (tmp_path / "soft.csv").symlink_to(path)
+        (tmp_path / "hard.csv").hardlink_to(path)
+        (tmp_path / "folder").mkdir()
+        monkeypatch.chdir(tmp_path)
+        for other in ("c.csv", "soft.csv", "hard.csv", "folder/../c.csv", str(path)):
+            with pytest.raises(CounterError, match=r"same file as c\.csv; give every file once"):
+                read_counters([Path("c.csv"), Path(other)], "k")
+
+    def test_a_dispatch_in_two_files(self, tmp_path: Path) -> None:
+        """A copy counts nothing new; passes of a collection hold different counters."""
+        rows = [(1, "o", "SQ_WAVES", 8), (7, "k", "SQ_WAVES", 8)]
+        one, copy = (write(tmp_path / name, rows) for name in ("1.csv", "2.csv"))
+        words = r"2\.csv:3: .*1\.csv:3 has SQ_WAVES of dispatch 7 too, .* leave out one"
+        with pytest.raises(CounterError, match=words):
+            read_counters([one, copy], "k")
+        other_pass = write(tmp_path / "3.csv", [(7, "k", "SQ_INSTS_LDS", 1)])
+        assert read_counters([one, other_pass], "k")["SQ_WAVES"].dispatches == 1
+
+    def test_the_same_number_in_another_run_is_another_dispatch(self, tmp_path: Path) -> None:
+        one = write(tmp_path / "1.csv", [(1, "k", "SQ_WAVES", 8)])
+        text = one.read_text()
+        for column in RUN_COLUMNS:
+            cells = ["0"] * len(HEADER)
+            cells[HEADER.index(column)] = "99"
+            for name, value in [("Dispatch_Id", "1"), ("Kernel_Name", "k")]:
+                cells[HEADER.index(name)] = value
+            for name, value in [("Counter_Name", "SQ_WAVES"), ("Counter_Value", "8")]:
+                cells[HEADER.index(name)] = value
+            other = tmp_path / "2.csv"
+            other.write_text(text.splitlines()[0] + "\n" + ",".join(cells) + "\n")
+            assert read_counters([one, other], "k")["SQ_WAVES"].dispatches == 2
 
     def test_another_table(self, tmp_path: Path) -> None:
         (tmp_path / "c.csv").write_text("Kernel_Name,Time\nk,1\n")
