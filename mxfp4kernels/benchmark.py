@@ -1,13 +1,16 @@
-"""What ``make ablation`` costs on this machine: ``python -m mxfp4kernels.benchmark``.
+"""What the make targets cost on this machine: ``python -m mxfp4kernels.benchmark``.
 
-Runs its steps with an empty cache and again with a full one, adds up the memory of all processes,
-and times parsing and counting of every kernel. Exits with 1 when a limit is exceeded.
+Runs the steps of ``make ablation`` with an empty cache and again with a full one, adds up the
+memory of all processes, and times parsing and counting of every kernel. Exits with 1 when a limit
+is exceeded. ``--record`` also runs ``make numerics`` and ``make timing``, both ways, and writes
+``data/cost/targets.csv``, which the README quotes.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -18,19 +21,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .ablation import count, jobs
-from .cache import LOCATION_VARIABLE, Cache, CacheError
+from .cache import LOCATION_VARIABLE, CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, MissingComponent
+from .cost import Run, write_costs
 
-STEPS: tuple[tuple[str, ...], ...] = (
-    ("mxfp4kernels", "ablate", "--quiet"),
-    ("mxfp4kernels.excerpts",),
-    ("mxfp4kernels.nops",),
-    ("mxfp4kernels.tile_loop",),
-    ("mxfp4kernels.quoted",),
-    ("mxfp4kernels.plots",),
-    ("mxfp4kernels.notebooks",),
-)
-"""The modules that ``make ablation`` runs."""
+Step = tuple[str, ...]
+
+DRAWING: tuple[Step, ...] = (("mxfp4kernels.plots",), ("mxfp4kernels.notebooks",))
+TARGETS: Mapping[str, tuple[Step, ...]] = {
+    "ablation": (
+        ("mxfp4kernels", "ablate", "--quiet"),
+        ("mxfp4kernels.excerpts",),
+        ("mxfp4kernels.nops",),
+        ("mxfp4kernels.tile_loop",),
+        ("mxfp4kernels.quoted",),
+        *DRAWING,
+    ),
+    "numerics": (("mxfp4kernels", "study", "--quiet"), *DRAWING),
+    "timing": (("mxfp4kernels.modelled_study",), ("mxfp4kernels.modelled_timeline",), *DRAWING),
+}
+"""The modules that each make target runs."""
+
+LIMITS: Mapping[tuple[str, str], float] = {
+    ("ablation", "empty"): 240,
+    ("ablation", "full"): 30,
+    ("numerics", "empty"): 600,
+    ("timing", "empty"): 720,
+}
+"""Seconds on two cores, by target and state of the cache."""
+MOST_GIB = 6
 
 SAMPLE_SECONDS = 0.1
 REPEATS = 5
@@ -77,22 +96,27 @@ def _descends(process: int, root: int, parents: Mapping[int, int]) -> bool:
     return process == root
 
 
-def run_steps(environment: Mapping[str, str]) -> tuple[float, int]:
-    """Seconds and peak bytes of the steps, one after the other.
+def run_target(target: str, cache: str, environment: Mapping[str, str]) -> list[Run]:
+    """Run a target's steps one after the other.
 
     Raises:
         CalledProcessError: a step failed.
     """
+    return [run_step_of(target, step, cache, environment) for step in TARGETS[target]]
+
+
+def run_step_of(target: str, step: Step, cache: str, environment: Mapping[str, str]) -> Run:
+    """Run one step, and watch its memory."""
     began, peak = time.perf_counter(), 0
-    for step in STEPS:
-        command = [sys.executable, "-m", *step]
-        with subprocess.Popen(command, env=environment) as process:
-            while process.poll() is None:
-                peak = max(peak, resident_bytes(process.pid))
-                time.sleep(SAMPLE_SECONDS)
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, command)
-    return time.perf_counter() - began, peak
+    command = [sys.executable, "-m", *step]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            peak = max(peak, resident_bytes(process.pid))
+            time.sleep(SAMPLE_SECONDS)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    name = step[1] if len(step) > 1 else step[0].rpartition(".")[2]
+    return Run(target, name, cache, time.perf_counter() - began, peak)
 
 
 def reading_milliseconds(kernels: Sequence[CompiledKernel]) -> float:
@@ -114,43 +138,67 @@ def _timed(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def measure() -> list[Cost]:
-    """All figures; takes about as long as a cold ``make ablation`` and two warm ones.
+def measure(targets: Sequence[str]) -> tuple[list[Run], float]:
+    """Run each target with an empty cache of its own and again with the full one.
+
+    Returns:
+        What each step cost, and milliseconds to read the slowest kernel.
 
     Raises:
         CalledProcessError: a step failed.
     """
-    with tempfile.TemporaryDirectory(prefix="mxfp4kernels-") as folder:
-        environment = {**os.environ, LOCATION_VARIABLE: folder}
-        cold, cold_peak = run_steps(environment)
-        warm, warm_peak = run_steps(environment)
-        kernels = Compiler(Cache(Path(folder))).compile_all(jobs())
-        reading = reading_milliseconds(kernels)
+    runs = []
+    for target in targets:
+        with tempfile.TemporaryDirectory(prefix="mxfp4kernels-") as folder:
+            environment = {**os.environ, LOCATION_VARIABLE: folder}
+            for cache in ("empty", "full"):
+                runs += run_target(target, cache, environment)
+    return runs, reading_milliseconds(Compiler().compile_all(jobs()))
+
+
+def costs(runs: Sequence[Run], reading: float) -> list[Cost]:
+    """The figures that have a limit."""
+    totals: dict[tuple[str, str], float] = {}
+    for run in runs:
+        key = (run.target, run.cache)
+        totals[key] = totals.get(key, 0.0) + run.seconds
+    limited = [
+        Cost(f"{target}, {cache} cache", totals[target, cache], limit, "s")
+        for (target, cache), limit in LIMITS.items()
+        if (target, cache) in totals
+    ]
+    peak = max(run.peak for run in runs) / 2**30
     return [
-        Cost("ablation, empty cache", cold, 240, "s"),
-        Cost("ablation, full cache", warm, 30, "s"),
-        Cost("peak memory, all processes", max(cold_peak, warm_peak) / 2**30, 6, "GiB"),
+        *limited,
+        Cost("peak memory, all processes", peak, MOST_GIB, "GiB"),
         Cost("parse and count the slowest kernel", reading, 50, "ms"),
     ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the figures; 1 when a limit is exceeded."""
-    argparse.ArgumentParser(
-        prog="python -m mxfp4kernels.benchmark", description=__doc__
-    ).parse_args(argv)
+    parser = argparse.ArgumentParser(
+        prog="python -m mxfp4kernels.benchmark", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="all targets, to data/cost/; takes half an hour"
+    )
+    record = parser.parse_args(argv).record
     try:
-        costs = measure()
+        runs, reading = measure(tuple(TARGETS) if record else ("ablation",))
+        if record:
+            write_costs(runs)
     except subprocess.CalledProcessError as error:
         print(f"{shlex.join(error.cmd[1:])} failed with {error.returncode}", file=sys.stderr)
         return 1
     except (CacheError, CompileError, MissingComponent, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{len(os.sched_getaffinity(0))} cores, Python {sys.version.split()[0]}")
-    for cost in costs:
+    print(f"{len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}")
+    found = costs(runs, reading)
+    for cost in found:
         print(cost)
-    return int(any(cost.exceeded for cost in costs))
+    return int(any(cost.exceeded for cost in found))
 
 
 if __name__ == "__main__":

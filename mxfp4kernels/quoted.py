@@ -1,9 +1,10 @@
 """Numbers, tables and excerpts that the docs quote, filled in from the data.
 
-``python -m mxfp4kernels.quoted`` rewrites ``docs/*.md`` in place. A document marks what it quotes
-with comments that do not show:
+``python -m mxfp4kernels.quoted`` rewrites ``README.md`` and ``docs/*.md`` in place. A document
+marks what it quotes with comments that do not show:
 
     35<!-- counts gemm1/bm16_iq none kernel NOP -->       a number; also other and published
+    8<!-- cost numerics all empty min -->                 seconds or minutes of a make target
     <!-- table NAME --> ... <!-- end -->                  one of TABLES
     <!-- excerpt NAME --> ... <!-- end -->                assembly; other/NAME for the other LLVM's
 
@@ -13,6 +14,7 @@ Needs neither FlyDSL nor torch.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections import Counter
@@ -22,6 +24,7 @@ from functools import cached_property
 from pathlib import Path
 
 from . import nops, other_llvm, tile_loop
+from .cost import seconds_of
 from .counts import KERNEL, REGIONS, CountTable, read_counts
 from .effects import (
     NON_MFMA,
@@ -47,6 +50,7 @@ from .steps import run_step
 LISTED = 6
 """Rows of the table of interactions."""
 DOCS = REPOSITORY / "docs"
+DOCUMENTS = (REPOSITORY / "README.md", *sorted(DOCS.glob("*.md")))
 MINUS = "\N{MINUS SIGN}"
 
 _FIGURES = re.compile(r"(?:[\d.]|\+|%|/|to|\s|\N{MINUS SIGN}|\N{RIGHTWARDS ARROW})*")
@@ -88,13 +92,15 @@ def signed(number: int) -> str:
 
 
 def number(data: Data, query: str) -> int:
-    """A count by ``TABLE kernel/variant flags region quantity``.
+    """A count by ``TABLE kernel/variant flags region quantity``, or a cost.
 
     Raises:
         QuoteError: the query is not understood, or there is no such count.
     """
     try:
         table, name, flags, region, quantity = query.split()
+        if table == "cost":
+            return cost(name, flags, region, quantity)
         variant = find_variant(*name.split("/"))
         setting = parse_flags(flags)
         if table == "published":
@@ -106,6 +112,20 @@ def number(data: Data, query: str) -> int:
         return our_quantity(tables[table].at(variant, setting, region), quantity)
     except (ValueError, LookupError) as error:
         raise QuoteError(f"cannot quote {query!r}: {error}") from error
+
+
+def cost(target: str, step: str, cache: str, unit: str) -> int:
+    """What a make target took, rounded up.
+
+    Args:
+        step: one of its steps, or ``all``.
+        cache: ``empty`` or ``full``.
+        unit: ``s`` or ``min``.
+
+    Raises:
+        LookupError: it was not recorded.
+    """
+    return math.ceil(seconds_of(target, step, cache) / {"s": 1, "min": 60}[unit])
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -419,9 +439,11 @@ def fill(text: str, data: Data) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Fill in all documents, or those named; returns an exit code."""
     parser = argparse.ArgumentParser(prog="python -m mxfp4kernels.quoted", description=__doc__)
-    parser.add_argument("document", nargs="*", type=Path, help="default: all of docs/")
+    parser.add_argument(
+        "document", nargs="*", type=Path, help="default: README.md and all of docs/"
+    )
     arguments = parser.parse_args(argv)
-    documents = arguments.document or sorted(DOCS.glob("*.md"))
+    documents = arguments.document or DOCUMENTS
     return run_step(lambda: _fill_all(documents), QuoteError)
 
 

@@ -15,7 +15,6 @@ from mxfp4kernels.flags import ALL, NONE
 from mxfp4kernels.quoted import TABLES, Data, QuoteError, fill, markdown
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, find_variant
 
-DOCUMENTS = sorted(quoted.DOCS.glob("*.md"))
 FINDINGS = quoted.DOCS / "isa-findings.md"
 
 
@@ -24,7 +23,7 @@ def data() -> Data:
     return Data()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("document", quoted.DOCUMENTS, ids=lambda path: path.stem)
 def test_documents_quote_the_data_as_they_are(document: Path, data: Data) -> None:
     """If this fails: ``python -m mxfp4kernels.quoted``."""
     text = document.read_text(encoding="utf-8")

@@ -312,7 +312,9 @@ class TestNotebooks:
         assert notebook.read_bytes() == first
         assert nbformat.read(notebook, 4).metadata == notebooks.METADATA
 
-    def test_a_run_leaves_nothing_behind_and_says_what_it_wrote(self, notebook: Path, tmp_path) -> None:
+    def test_a_run_leaves_nothing_behind_and_says_what_it_wrote(
+        self, notebook: Path, tmp_path
+    ) -> None:
         temporary = tmp_path / "temporary"
         temporary.mkdir()
         answer = subprocess.run(
