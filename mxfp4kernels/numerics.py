@@ -91,18 +91,19 @@ def all_workgroups(problem: Problem) -> tuple[int, ...]:
 
 
 def sampled_workgroups(problem: Problem, extra: int = 2) -> tuple[int, ...]:
-    """A few workgroups: of the first, the last, a partly padded and ``extra`` random row blocks.
+    """A few workgroups: of the first, the last, the emptiest and ``extra`` random row blocks.
 
-    Of each block of rows the first and the last block of columns are taken, and one workgroup past
-    the last tile if there is one. Workgroups of a persistent grid make many tiles each: three.
+    The emptiest takes the paths that skip padded rows. Of each block of rows the first and the last
+    block of columns are taken, and one workgroup past the last tile if there is one. Workgroups of
+    a persistent grid make many tiles each: three.
     """
     tiles = problem.sorting.blocks * problem.n_blocks
     if problem.variant.persistent and problem.workgroups < tiles:
         return (0, problem.workgroups // 2, problem.workgroups - 1)
     padding = (problem.sorting.m_indices == problem.tokens).reshape(problem.sorting.blocks, -1)
-    partial = padding.any(dim=1).nonzero().flatten().tolist()
+    emptiest = int(padding.sum(dim=1).argmax())
     rng = np.random.default_rng(problem.seed)
-    picked = {0, problem.sorting.blocks - 1, *partial[:1]}
+    picked = {0, problem.sorting.blocks - 1, emptiest}
     picked |= {int(block) for block in rng.integers(0, problem.sorting.blocks, extra)}
     ends = (0, problem.n_blocks - 1)
     chosen = {block * problem.n_blocks + n_block for block in picked for n_block in ends}
