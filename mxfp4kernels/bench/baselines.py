@@ -2,9 +2,9 @@
 
 aiter is no requirement. Where it is not installed, or has no function that takes these buffers, its
 kernels are absent from the run, with a reason; they are never a zero. Which function it is differs
-between commits of aiter, so it can be named: ``--with aiter-hip=package.module:function``. Whatever
-is called must pass the same check of its output as our own kernels before it is timed, so a wrong
-binding cannot make a number.
+between commits of aiter, so it is named: ``--with aiter-hip=module:function``, aiter's own or that
+of an adapter such as docs/bench.md shows. Whatever is called must pass the same check of its output
+as our own kernels before it is timed, so a wrong binding cannot make a number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The kernels' parameters in the order of the published ABI; a bound function takes them by
-position, then ``variant=`` and ``shape=`` by name if it has parameters of these names."""
+position, then those of :data:`CONTEXT` by name that it has parameters for."""
+
+CONTEXT = frozenset({"kernel", "variant", "shape"})
+"""What a bound function can ask for by name: each is a text such as tables hold."""
+
+WRAPPED = "BASELINE_PACKAGE"
+"""An adapter's name for the package that it calls, whose commit rows then state."""
 
 
 class Absent(LookupError):
@@ -50,7 +56,7 @@ class Binding:
         name: one of :data:`BASELINES`.
         version: the commit that it is from.
         function: enqueues the kernel on torch's current stream.
-        named: which of ``variant`` and ``shape`` it takes.
+        named: which of :data:`CONTEXT` it takes.
     """
 
     name: str
@@ -60,7 +66,7 @@ class Binding:
 
     def kernel(self, variant: Variant, shape: Shape) -> Callable[..., None]:
         """The function as the bench launches kernels: ``(buffers, n_tokens=, m_blocks=)``."""
-        context = {"variant": variant.name, "shape": str(shape)}
+        context = {"kernel": variant.kernel, "variant": variant.name, "shape": str(shape)}
         named = {name: value for name, value in context.items() if name in self.named}
 
         def launch(buffers: Mapping[str, Any], *, n_tokens: int, m_blocks: int) -> None:
@@ -79,7 +85,7 @@ def parse_baseline(text: str) -> tuple[str, str]:
     name, _, where = text.partition("=")
     if name not in BASELINES:
         raise ValueError(f"unknown baseline {name!r}; choose from {', '.join(BASELINES)}")
-    if not re.fullmatch(r"[\w.]+:\w+", where):
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", where):
         raise ValueError(
             f"{name} needs the function that launches it, such as {name}=package.module:function; "
             f"got {where!r}"
@@ -95,21 +101,36 @@ def bind(name: str, where: str) -> Binding:
         where: ``package.module:function``.
 
     Raises:
-        Absent: the package is not installed or cannot be imported, has no such function, or does
-            not say which commit it is from.
+        Absent: a package is not installed or cannot be imported, has no such function, or does not
+            say which commit it is from.
     """
     module_name, _, function_name = where.partition(":")
     package = module_name.partition(".")[0]
-    if importlib.util.find_spec(package) is None:
-        raise Absent(f"{name} is absent: {package} is not installed")
+    _require_installed(name, package)
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise Absent(f"{name} is absent: {module_name} cannot be imported: {error}") from error
+    except Exception as error:  # whatever another package raises, it cannot be called
+        reason = f"{type(error).__name__}: {error}"
+        raise Absent(f"{name} is absent: {module_name} cannot be imported: {reason}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
         raise Absent(f"{name} is absent: {module_name} has no function {function_name}")
-    return Binding(name, version_of(package), function, _named_parameters(function))
+    wrapped = str(getattr(module, WRAPPED, package))
+    _require_installed(name, wrapped)
+    return Binding(name, version_of(wrapped), function, _named_parameters(function))
+
+
+def is_installed(package: str) -> bool:
+    """Whether a top-level package can be found; it is not imported."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # a name that no package has, or a module made by hand
+        return False
+
+
+def _require_installed(name: str, package: str) -> None:
+    if not is_installed(package):
+        raise Absent(f"{name} is absent: {package} is not installed")
 
 
 def _named_parameters(function: Callable[..., object]) -> frozenset[str]:
@@ -117,7 +138,7 @@ def _named_parameters(function: Callable[..., object]) -> frozenset[str]:
     if code is None:
         return frozenset()  # compiled; the published ABI is all that it takes
     count: int = code.co_argcount + code.co_kwonlyargcount
-    return frozenset({"variant", "shape"} & set(code.co_varnames[:count]))
+    return CONTEXT & set(code.co_varnames[:count])
 
 
 def version_of(package: str) -> str:
@@ -132,8 +153,10 @@ def version_of(package: str) -> str:
         found = commit(Path(location))
         if found is not None:
             return found
+    # A distribution need not be called what is imported: aiter comes in amd-aiter.
+    (distribution, *_) = importlib.metadata.packages_distributions().get(package, [package])
     try:
-        version = importlib.metadata.version(package)
+        version = importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         version = ""
     match = re.search(r"\+g([0-9a-f]{7,40})", version)

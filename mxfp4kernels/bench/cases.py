@@ -136,7 +136,7 @@ def build_cases(
     routing: str = "family-a",
     seed: int = 0,
 ) -> tuple[Case, ...]:
-    """The cases of a run, in the order of tokens.
+    """The cases of a run, each once, in the order of tokens.
 
     Args:
         shape: the layer.
@@ -164,7 +164,7 @@ def build_cases(
             ]
             settings = tuple(dict.fromkeys(wanted))
             cases.append(Case(variant, shape, tokens, routing, seed, settings))
-    return tuple(cases)
+    return tuple(dict.fromkeys(cases))
 
 
 def tuned_variants(

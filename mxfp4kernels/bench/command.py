@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from .. import flags, shapes
 from ..cache import Cache
 from ..compiler import CompiledKernel, Compiler, MissingComponent
-from .baselines import Absent, Binding, bind, parse_baseline
+from .baselines import Absent, Binding, bind, is_installed, parse_baseline
 from .cases import OURS, TOKENS, Setting, build_cases, tuned_variants
 from .measured import MEASURED
+from .memory import require_room
 from .plan import Plan, slug
 from .procedure import CACHES, Procedure
+from .selection import Asked, select
 
 if TYPE_CHECKING:  # it needs SciPy, which a plan does not
     from .live import Live
@@ -144,7 +147,10 @@ def _add_how(parser: argparse.ArgumentParser, checked: Checked) -> None:
         help="check every kernel and launch it N times without graphs or times, for a profiler",
     )
     how.add_argument(
-        "--run", dest="run_name", help="name of the run; the same name goes on with the same run"
+        "--run",
+        dest="run_name",
+        type=checked(_run_name),
+        help="name of the run; the same name goes on with the same run",
     )
 
 
@@ -157,6 +163,12 @@ def _tokens(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
+def _run_name(text: str) -> str:
+    if not re.fullmatch(r"[\w+-][\w.+-]*", text, re.ASCII):
+        raise ValueError(f"a run is named by letters, digits and _ + - .; got {text!r}")
+    return text
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"give a whole number above 0; got {text!r}")
@@ -164,32 +176,75 @@ def _count(text: str) -> int:
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the options ask for.
+    """The plan that the options ask for; what they ask for in vain is said on stderr.
 
     Raises:
-        ValueError: a value out of range, or a baseline that ``--with`` does not name.
+        ValueError: a value out of range, options that contradict each other, a baseline that
+            ``--with`` does not name, or a case that no device can hold.
         ShapeError: a variant cannot run the shape.
     """
     others = [name for name, _ in arguments.baselines]
-    variants: Mapping[int, Any] = (
-        dict.fromkeys(arguments.m, arguments.variant)
-        if arguments.variant
-        else tuned_variants(
-            arguments.kernel or shapes.KERNELS, arguments.m, lossy_gemm2=arguments.lossy_gemm2
-        )
-    )
+    for name in others:
+        if others.count(name) > 1:
+            raise ValueError(f"--with names {name} more than once; choose one of its functions")
     studies = arguments.study or (() if arguments.flags else tuple(flags.STUDIES))
+    asked = Asked(tuple(arguments.flags), _against(arguments.against, others))
     cases = build_cases(
         arguments.shape,
-        variants,
+        _variants(arguments),
         studies,
-        extra=arguments.flags,
+        extra=asked.flags,
         others=others,
-        against=_against(arguments.against, others),
+        against=asked.against,
         routing=arguments.routing,
         seed=arguments.seed,
     )
+    cases, notes = select(cases, asked)
+    for case in cases:
+        require_room(case, arguments.cache_mode)
+    for note in [*notes, *_missing(arguments)]:
+        print(f"mxfp4kernels: note: {note}", file=sys.stderr)
     return Plan(cases, _procedure(arguments))
+
+
+def _variants(arguments: argparse.Namespace) -> Mapping[int, Sequence[shapes.Variant]]:
+    """For every number of tokens the variants that were asked for, or those of the tuning."""
+    kernels = tuple(dict.fromkeys(arguments.kernel or shapes.KERNELS))
+    if not arguments.variant:
+        if arguments.lossy_gemm2:
+            _require_lossy(kernels, arguments.m)
+        return tuned_variants(kernels, arguments.m, lossy_gemm2=arguments.lossy_gemm2)
+    if arguments.lossy_gemm2:
+        raise ValueError("--lossy-gemm2 chooses in the tuning, which --variant replaces; drop one")
+    found = {variant.kernel for variant in arguments.variant}
+    if arguments.kernel and found != set(kernels):
+        raise ValueError(
+            f"--kernel {' --kernel '.join(kernels)} contradicts --variant "
+            f"{' --variant '.join(map(str, arguments.variant))}; drop --kernel"
+        )
+    return dict.fromkeys(arguments.m, tuple(arguments.variant))
+
+
+def _require_lossy(kernels: Sequence[str], tokens: Iterable[int]) -> None:
+    """Refuse an option that would change nothing."""
+    lossy = shapes.find_variant("gemm2", "bm128_mxfp4")
+    found = tuned_variants(kernels, tokens, lossy_gemm2=True)
+    if not any(lossy in chosen for chosen in found.values()):
+        first, _ = shapes.dispatched_tokens(lossy) or (0, None)
+        raise ValueError(
+            f"--lossy-gemm2 changes nothing here: it stands for gemm2 from M={first} on"
+        )
+
+
+def _missing(arguments: argparse.Namespace) -> list[str]:
+    """Baselines that a plan names and that are not installed here."""
+    if not arguments.plan:
+        return []  # binding them says so
+    return [
+        f"{name} is absent here: {package} is not installed, so a run here leaves it out"
+        for name, where in arguments.baselines
+        if not is_installed(package := where.partition(":")[0].partition(".")[0])
+    ]
 
 
 def _procedure(arguments: argparse.Namespace) -> Procedure:
@@ -289,8 +344,10 @@ def launch_only(plan: Plan, arguments: argparse.Namespace) -> list[dict[str, obj
     """Launch the plan's kernels for a profiler; one row per setting, with its check.
 
     Raises:
+        ValueError: two launches that the profiler would list under one name.
         NoDevice, MissingComponent, CompileError: as :func:`ready`.
     """
+    _require_names(plan)
     bindings, plan = _bound(plan, arguments)
     live = _live(plan, arguments, bindings)
     return [
@@ -304,6 +361,20 @@ def launch_only(plan: Plan, arguments: argparse.Namespace) -> list[dict[str, obj
         for case in plan.cases
         for label, check in live.launch(case, arguments.launch_only).items()
     ]
+
+
+def _require_names(plan: Plan) -> None:
+    """Flags and M are not part of a kernel's symbol, by which a profiler lists launches."""
+    seen: dict[shapes.Variant, str] = {}
+    for case in plan.cases:
+        for setting in case.settings:
+            what = f"{setting.label} at M={case.tokens}"
+            if setting.implementation == OURS and seen.setdefault(case.variant, what) != what:
+                raise ValueError(
+                    f"a profiler lists {seen[case.variant]} and {what} of {case.variant} under one "
+                    "name; launch one M and one setting at a time, such as --m "
+                    f"{case.tokens} --against {setting.label} --flags {setting.label}"
+                )
 
 
 def _runner(plan: Plan, arguments: argparse.Namespace, bindings: Mapping[str, Binding]) -> Runner:

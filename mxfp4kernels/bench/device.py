@@ -9,6 +9,13 @@ from typing import Protocol
 Launch = Callable[[], None]
 """Enqueues one kernel on the device's current stream."""
 
+GFX950_CACHES = (8 * 4 + 256) << 20
+"""L2 of the eight dies and the last-level cache behind them: 8 x 4 MB and 256 MB.
+
+Source: AMD's hardware specifications of MI350X and MI355X. ROCm reports a single die's L2."""
+GFX950_MEMORY = 288 << 30
+"""Device memory of MI350X and MI355X; AMD states 288 GB. What is above this does not fit."""
+
 
 class NoDevice(RuntimeError):
     """There is no device that can be used, or no torch that can drive it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .cases import OURS, Case, digest
+from .memory import bytes_at_least
 from .procedure import Procedure
 
 CASE_SECONDS = 20.0
@@ -80,13 +81,14 @@ class Plan:
         )
 
     def describe(self) -> list[dict[str, object]]:
-        """One row per case."""
+        """One row per case; ``gib`` is the least device memory that its buffers take."""
         return [
             {
                 "variant": str(case.variant),
                 "shape": str(case.shape),
                 "tokens": case.tokens,
                 "routing": case.routing,
+                "gib": round(bytes_at_least(case, self.procedure.cache) / 2**30, 1),
                 "graphs": len(case.labels),
                 "baseline": case.baseline.label,
                 "compared": ", ".join(setting.label for setting in case.settings[1:]),

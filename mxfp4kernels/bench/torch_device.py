@@ -11,17 +11,13 @@ from pathlib import Path
 
 import torch
 
-from .device import DeviceInfo, Graph, Launch, NoDevice, Replay
+from .device import GFX950_CACHES, DeviceInfo, Graph, Launch, NoDevice, Replay
 from .telemetry import Telemetry
 
 ARCH = "gfx950"
 """The one target that the kernels are written for."""
 EVENT_PAIRS = 101
 """Pairs of events with nothing between them, whose median distance is the event floor."""
-GFX950_CACHES = (8 * 4 + 256) << 20
-"""L2 of the eight dies and the last-level cache behind them: 8 x 4 MB and 256 MB.
-
-Source: AMD's hardware specifications of MI350X and MI355X. ROCm reports a single die's L2."""
 
 
 def require_gfx950(index: int = 0) -> TorchDevice:

@@ -203,7 +203,7 @@ class KernelWorkload:
         if sets * one > free:
             raise NotEnoughMemory(
                 f"{self._case}: {sets} sets of {one / 1e9:.1f} GB do not fit into the "
-                f"{free / 1e9:.1f} GB that are free; use --cache warm, or leave this M out"
+                f"{free / 1e9:.1f} GB that are free; use --cache-mode warm, or leave this M out"
             )
 
     @cached_property

@@ -73,7 +73,42 @@ class TestPlan:
             (("--against", "aiter-hip"), "unknown flag or preset 'aiter-hip'"),
             (("--with", "triton=a:b"), "unknown baseline 'triton'"),
             (("--with", "aiter-hip"), "needs the function that launches it"),
+            (("--with", "aiter-hip=.a:b"), "needs the function that launches it"),
+            (("--with", "aiter-hip=a:b", "--with", "aiter-hip=c:d"), "aiter-hip more than once"),
             (("--shape", "8x256x192x2"), "inter % 128 == 0"),
+            (("--run", "a/b"), "named by letters, digits"),
+            (
+                ("--kernel", "gemm1", "--variant", "gemm2/bm32_cshuffle"),
+                "--kernel gemm1 contradicts --variant gemm2/bm32_cshuffle; drop --kernel",
+            ),
+            (
+                ("--kernel", "gemm1", "--kernel", "gemm2", "--variant", "gemm1/bm64"),
+                "--kernel gemm1 --kernel gemm2 contradicts --variant gemm1/bm64",
+            ),
+            (("--lossy-gemm2", "--variant", "gemm1/bm64"), "in the tuning, which --variant repl"),
+            (("--lossy-gemm2", "--m", "4096"), "changes nothing here: it stands for gemm2 from M="),
+            (("--lossy-gemm2", "--kernel", "gemm1"), "changes nothing here"),
+            (
+                ("--kernel", "gemm1", "--flags", "hardware_exp2+unsigned_divrem"),
+                "unsigned_divrem acts in none of gemm1/bm16_iq",
+            ),
+            (
+                ("--variant", "gemm2/bm16_atomic", "--flags", "all", "--against", "hardware_exp2"),
+                "hardware_exp2 acts in none of gemm2/bm16_atomic; it acts in gemm1/",
+            ),
+            (
+                ("--variant", "gemm1/bm64", "--study", "safety"),
+                "nothing to compare with none in gemm1/bm64",
+            ),
+            (
+                ("--m", "16,2000000"),
+                "gemm1/bm128 385x7168x512x9 M=2000000 family-a seed 0: a_quant takes 7168000000 by",
+            ),
+            (
+                ("--m", "1170000", "--kernel", "gemm2"),
+                "2 sets of buffers take at least 289 GiB, but an MI350X or MI355X has 288; "
+                "use --cache-mode warm, or measure fewer tokens",
+            ),
         ],
     )
     def test_refused(self, capsys, words, message) -> None:
@@ -81,6 +116,67 @@ class TestPlan:
         assert code == cli.USAGE
         assert message in err
         assert "Traceback" not in err
+
+    def test_kernel_and_variant_that_agree_are_no_contradiction(self, capsys) -> None:
+        words = ("--m", "8", "--kernel", "gemm1", "--variant", "gemm1/bm64")
+        assert run(capsys, "--plan", *words)[0] == 0
+
+    def test_what_is_asked_for_twice_is_planned_once(self, capsys) -> None:
+        words = ("--m", "8,8", "--variant", "gemm1/bm64", "--variant", "gemm1/bm64")
+        twice = (*words, "--flags", "all", "--flags", "all")
+        code, out, err = run(capsys, "--plan", "--json", *twice)
+        (case,) = json.loads(out)
+        assert (code, err, case["graphs"]) == (0, "", 3)
+
+    def test_flags_that_do_not_act_are_told_and_make_no_second_kernel(self, capsys) -> None:
+        words = ("--m", "4,64,16384", "--flags", "all", "--flags", "hardware_exp2+unsigned_divrem")
+        code, out, err = run(capsys, "--plan", "--json", *words)
+        cases = json.loads(out)
+        assert code == 0
+        assert {case["compared"].split(", ")[1] for case in cases} == {
+            "hardware_exp2",
+            "unsigned_divrem",
+        }
+        asked = "note: unsigned_divrem+hardware_exp2 in"
+        assert f"{asked} gemm1/bm16_iq, gemm1/bm128: unsigned_divrem does not act\n" in err
+        assert f"{asked} gemm2/bm16_atomic_nt, gemm2/bm128_nonatomic: hardware_exp2 does not" in err
+
+    def test_settings_that_come_to_the_same_kernel_are_told(self, capsys) -> None:
+        words = ("--m", "64", "--flags", "safe", "--flags", "all", "--variant")
+        _, out, err = run(capsys, "--plan", "--json", *words, "gemm1/bm64")
+        assert json.loads(out)[0]["graphs"] == 3
+        assert "note: all in gemm1/bm64: the same kernel as safe, measured once\n" in err
+        _, out, err = run(capsys, "--plan", "--json", *words, "gemm1/bm128")
+        assert json.loads(out)[0]["graphs"] == 4
+        assert err == ""
+
+    def test_a_case_with_nothing_to_compare_is_left_out_and_told(self, capsys) -> None:
+        code, out, err = run(capsys, "--plan", "--json", "--m", "4", "--flags", "hardware_exp2")
+        assert code == 0
+        assert [case["variant"] for case in json.loads(out)] == ["gemm1/bm16_iq"]
+        assert "gemm2/bm16_atomic_nt left out: nothing to compare with none there" in err
+
+    def test_only_the_baseline_if_that_is_asked_for(self, capsys) -> None:
+        for words in (("--flags", "none"), ("--flags", "all", "--against", "all")):
+            code, out, err = run(capsys, "--plan", "--json", "--m", "4", *words)
+            assert (code, err) == (0, "")
+            assert [(case["graphs"], case["compared"]) for case in json.loads(out)] == [(2, "")] * 2
+
+    def test_a_baseline_that_is_not_installed_is_told_to_be_absent(self, capsys) -> None:
+        words = (
+            "--m",
+            "4",
+            "--with",
+            "aiter-hip=not_installed.moe:f",
+            "--with",
+            "aiter-flydsl=json:f",
+        )
+        code, _, err = run(capsys, "--plan", *words)
+        assert code == 0
+        assert err == (
+            "mxfp4kernels: note: aiter-hip is absent here: not_installed is not installed, so a "
+            "run here leaves it out\n"
+        )
 
     def test_routings_are_those_of_the_inputs(self) -> None:
         assert set(command.ROUTINGS) == set(ROUTINGS)

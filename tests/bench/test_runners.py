@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -126,6 +127,9 @@ def gemm2(*arguments, variant, shape):
 def broken(*arguments):
     pass
 
+def only_gemm1(*arguments, kernel, variant):
+    raise NotImplementedError(f"nothing for {kernel}/{variant}")
+
 not_a_function = 3
 """
 
@@ -182,6 +186,47 @@ class TestLive:
         assert [row["status"] for row in rows] == ["OK", "OK", "WRONG"]
         assert rows[2]["median"] == rows[2]["ratio"] == ""
 
+    def test_a_baseline_that_raises_has_no_time_and_the_run_goes_on(self, package, tmp_path):
+        variant = find_variant("gemm2", "bm32_cshuffle")
+        cases = build_cases(SHAPE, {3: [variant]}, (), others=["aiter-hip"])
+        bindings = {"aiter-hip": bind("aiter-hip", f"{package}:only_gemm1")}
+        live = Live(EmulatedDevice(), self.PROCEDURE, Compiler(workers=1), bindings)
+        table = measure(Plan(cases, self.PROCEDURE), live.runner(), tmp_path / "o")
+        assert [row["status"] for row in read_csv(table)] == ["OK", "OK", "WRONG"]
+        checks = read_journal(table.with_suffix(".jsonl"))[1]["checks"]
+        assert checks["aiter-hip"]["report"] == (
+            "NotImplementedError: nothing for gemm2/bm32_cshuffle"
+        )
+
+    def test_a_baseline_that_no_graph_holds_has_no_time(self, package, monkeypatch) -> None:
+        class Uncaptured(EmulatedDevice):
+            def capture(self, launches: Sequence[Callable[[], None]]) -> EmulatedGraph:
+                if "aiter" in str(launches[0].args):
+                    raise RuntimeError("operation not permitted when stream is capturing")
+                return super().capture(launches)
+
+        variant = find_variant("gemm2", "bm16_atomic_nt")
+        (case,) = build_cases(SHAPE, {3: [variant]}, (), others=["aiter-hip"])
+        bindings = {"aiter-hip": bind("aiter-hip", f"{package}:gemm2")}
+        runner = Live(Uncaptured(), self.PROCEDURE, Compiler(workers=1), bindings).runner()
+        checks, *_ = runner.measure(case, [0])
+        assert checks["checks"]["none"]["passed"]
+        assert not checks["checks"]["aiter-hip"]["passed"]
+        assert "capturing" in checks["checks"]["aiter-hip"]["report"]
+
+    def test_one_of_ours_that_raises_ends_the_run(self, monkeypatch) -> None:
+        def fails(*arguments: object) -> Callable[..., None]:
+            def launch(buffers: object, **sizes: int) -> None:
+                raise RuntimeError("a bug")
+
+            return launch
+
+        monkeypatch.setattr("mxfp4kernels.bench.live.device_kernel", fails)
+        (case,) = build_cases(SHAPE, {3: [find_variant("gemm2", "bm32_cshuffle")]}, ("presets",))
+        runner = Live(EmulatedDevice(), self.PROCEDURE, Compiler(workers=1), {}).runner()
+        with pytest.raises(RuntimeError, match="a bug"):
+            list(runner.measure(case, [0]))
+
     def test_launches_for_a_profiler(self) -> None:
         cases = build_cases(SHAPE, {2: [find_variant("gemm1", "bm32_nt")]}, ("presets",))
         live = Live(EmulatedDevice(), self.PROCEDURE, Compiler(workers=1), {})
@@ -202,9 +247,17 @@ class TestLive:
         assert str(table) in captured.out
         rows = read_csv(table, NAMES)
         assert [row["implementation"] for row in rows][-1] == "aiter-hip"
+        assert cli.main([*words, "--launch-only", "1"]) == cli.USAGE
+        assert "a profiler lists none at M=3 and bare_pointer_abi" in capsys.readouterr().err
+        words = [word for word in words if word not in ("--study", "presets")]
+        words = [*words, "--flags", "all", "--against", "all"]
         assert cli.main([*words, "--launch-only", "1", "--json"]) == 0
         launched = json.loads(capsys.readouterr().out)
-        assert [row["check"] for row in launched] == ["passed"] * 3
+        assert [row["setting"] for row in launched] == [
+            "bare_pointer_abi+unsigned_divrem",
+            "aiter-hip",
+        ]
+        assert [row["check"] for row in launched] == ["passed"] * 2
 
     def test_the_jobs_of_a_plan_are_each_kernel_once(self) -> None:
         variant = find_variant("gemm1", "bm32_nt")
@@ -223,6 +276,25 @@ class TestBaselines:
             with pytest.raises(Absent, match=f"aiter-hip is absent: .*{words}"):
                 bind("aiter-hip", where)
 
+    def test_an_adapter_states_the_commit_of_what_it_calls(self, package, tmp_path) -> None:
+        adapter = tmp_path / "checkout" / "adapter_of_a_test.py"
+        adapter.write_text(f'BASELINE_PACKAGE = "{package}"\ndef moe(*a, kernel, shape): pass\n')
+        found = bind("aiter-hip", "adapter_of_a_test:moe")
+        assert found.version == version_of(package)
+        assert found.named == {"kernel", "shape"}
+        sys.modules.pop("adapter_of_a_test")
+        adapter.write_text('BASELINE_PACKAGE = "not_installed"\ndef moe(*a): pass\n')
+        importlib.invalidate_caches()
+        adapter.with_name("adapter_of_a_test2.py").write_text(adapter.read_text())
+        with pytest.raises(Absent, match="aiter-hip is absent: not_installed is not installed"):
+            bind("aiter-hip", "adapter_of_a_test2:moe")
+
+    def test_an_adapter_that_fails_on_import_is_absent(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.syspath_prepend(tmp_path)
+        (tmp_path / "fails_on_import.py").write_text('raise OSError("no libamdhip64.so")\n')
+        with pytest.raises(Absent, match=r"cannot be imported: OSError: no libamdhip64\.so"):
+            bind("aiter-hip", "fails_on_import:moe")
+
     def test_a_package_that_does_not_say_its_commit_is_absent(self) -> None:
         with pytest.raises(Absent, match="its commit is unknown"):
             version_of("scipy")
@@ -230,8 +302,17 @@ class TestBaselines:
     def test_the_commit_of_a_version(self, monkeypatch) -> None:
         import importlib.metadata
 
-        monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.1.7.dev18+g1a2b3c4d5")
+        names = []
+        monkeypatch.setattr(
+            importlib.metadata, "packages_distributions", lambda: {"scipy": ["amd-scipy"]}
+        )
+        monkeypatch.setattr(
+            importlib.metadata,
+            "version",
+            lambda name: names.append(name) or "0.1.7.dev18+g1a2b3c4d5",
+        )
         assert version_of("scipy") == "1a2b3c4d5"
+        assert names == ["amd-scipy"]
 
     def test_without_leaves_the_rest_and_refuses_to_lose_the_baseline(self) -> None:
         case = build_cases(
