@@ -268,7 +268,8 @@ def summary(plan: Plan) -> str:
     graphs = sum(len(case.labels) for case in plan.cases)
     procedure = plan.procedure
     return (
-        f"{len(plan.cases)} cases, {graphs} graphs, {procedure.rounds} rounds of "
+        f"{len(plan.cases)} cases, {graphs} graphs, {plan.comparisons} comparisons, "
+        f"{procedure.rounds} rounds of "
         f"{procedure.passes} replays each: about {plan.seconds / 60:.0f} minutes, roughly; "
         f"rows go to data/{MEASURED.name}/DEVICE, and an interrupted run goes on when it is "
         "started again"

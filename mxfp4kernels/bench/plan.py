@@ -30,6 +30,11 @@ class Plan:
         """Rounds of all cases together."""
         return len(self.cases) * self.procedure.rounds
 
+    @property
+    def comparisons(self) -> int:
+        """Settings that are compared with their case's baseline, in all cases together."""
+        return sum(len(case.settings) - 1 for case in self.cases)
+
     def header(self, environment: Mapping[str, Any], name: str | None) -> dict[str, Any]:
         """A journal's first record; the name of the run is made of the rest if there is none."""
         header = {

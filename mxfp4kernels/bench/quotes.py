@@ -8,14 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from scipy.stats import beta
+
 from ..files import DATA, REPOSITORY, read_csv, write_text
+from ..flags import STUDIES
 from ..quoted import markdown
+from ..shapes import KERNELS, REFERENCE_SHAPE
+from .cases import TOKENS, build_cases, tuned_variants
+from .plan import Plan
 from .procedure import Procedure
 from .simulation import SIMULATED_RUNS
 from .verdicts import Verdict
 
 PAGE = REPOSITORY / "docs" / "bench.md"
 GRAPH_TIMING = DATA / "harness" / "graph_timing.csv"
+
+CERTAINTY = 0.95
+"""Confidence of the bounds on error rates."""
 
 _BLOCK = re.compile(r"(?P<tag><!-- bench (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.S)
 
@@ -62,6 +71,36 @@ def rates() -> str:
     )
 
 
+def comparisons() -> str:
+    """How many verdicts of a default run are expected to be false, at the simulated rates."""
+    variants = tuned_variants(KERNELS, TOKENS)
+    plan = Plan(build_cases(REFERENCE_SHAPE, variants, STUDIES), Procedure())
+    count, pairs = plan.comparisons, len(plan.cases)
+    same = [row for row in read_csv(SIMULATED_RUNS) if float(row["true_ratio"]) == 1]
+    runs = sum(int(row["runs"]) for row in same)
+    false = sum(int(row["false_positives"]) for row in same)
+    missed = sum(int(row["excluding_true_ratio"]) for row in same)
+    worst = max(same, key=lambda row: int(row["false_positives"]) / int(row["runs"]))
+    events, trials = int(worst["false_positives"]), int(worst["runs"])
+    bound = _rate_at_most(events, trials)
+    return (
+        f"A default run makes {count} comparisons. If no setting made a difference, "
+        f"{count * false / runs:.2f} of its verdicts would be expected to be FASTER or SLOWER at "
+        f"the rate of all simulated runs ({false} of {runs}), and {count * events / trials:.2f} at "
+        f"that of the worst simulated device, the {worst['scenario']} one ({events} of {trials}). "
+        f"That device's rate is at most {100 * bound:.2f} % ({100 * CERTAINTY:.0f} % confidence), "
+        f"or {count * bound:.1f} verdicts. A run's own {pairs} A/A pairs say less: even if none "
+        f"comes out different, a rate of up to {100 * _rate_at_most(0, pairs):.0f} % is possible. "
+        "A setting whose true difference is just the threshold comes out beyond it in about "
+        f"{50 * missed / runs:.1f} % of cases, half of what the intervals miss."
+    )
+
+
+def _rate_at_most(events: int, trials: int) -> float:
+    """Upper end of the one-sided exact interval of a rate (Clopper and Pearson)."""
+    return float(beta.ppf(CERTAINTY, events + 1, trials - events))
+
+
 def graph_timing() -> str:
     """Torch's operations by every method, relative to the bench's graphs."""
     rows = read_csv(GRAPH_TIMING)
@@ -96,7 +135,8 @@ def graph_device() -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    one.__name__: one for one in (conditions, verdicts, rates, graph_timing, graph_device)
+    one.__name__: one
+    for one in (conditions, verdicts, rates, comparisons, graph_timing, graph_device)
 }
 """What the page can ask for."""
 

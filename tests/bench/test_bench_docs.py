@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import nbformat
 import pytest
+import torch
+from scipy.stats import binom
 
-from mxfp4kernels import notebooks
+from mxfp4kernels import cli, notebooks
 from mxfp4kernels.bench import quotes
-from mxfp4kernels.bench.cases import TOKENS
+from mxfp4kernels.bench.baselines import bind, version_of
+from mxfp4kernels.bench.cases import TOKENS, Case, Setting
+from mxfp4kernels.bench.fake import FakeDevice
 from mxfp4kernels.bench.procedure import FLOORS_PER_REPLAY, Procedure
 from mxfp4kernels.bench.records import TOLERATED_DRIFT
 from mxfp4kernels.bench.rows import CLOCK_SHARE
 from mxfp4kernels.bench.verdicts import Mark, Verdict
+from mxfp4kernels.bench.workload import KernelWorkload, WeightStore
 from mxfp4kernels.curves import TABLE_TOKENS
 from mxfp4kernels.files import REPOSITORY
+from mxfp4kernels.hip import emulated_device
+from mxfp4kernels.shapes import find_variant, parse_shape
 
 TEXT = quotes.PAGE.read_text(encoding="utf-8")
 NOTEBOOK = notebooks.NOTEBOOKS / "03_per_m_curves.ipynb"
@@ -50,6 +63,90 @@ def test_the_page_states_the_defaults() -> None:
         f"by more than {100 * TOLERATED_DRIFT:g} %",
     ):
         assert re.search(r"\s+".join(map(re.escape, words.split())), TEXT), words
+
+
+def test_what_a_default_run_compares_is_what_the_verb_plans(capsys) -> None:
+    assert cli.main(["bench", "--plan", "--json"]) == 0
+    cases = json.loads(capsys.readouterr().out)
+    count = sum(len(case["compared"].split(", ")) for case in cases)
+    assert f"A default run makes {count} comparisons." in TEXT
+    assert f"own {len(cases)} A/A pairs" in TEXT
+
+
+def test_the_bound_of_a_rate_is_the_exact_one() -> None:
+    """Against the probability of so few events at that rate, from the binomial distribution."""
+    for events, trials in ((0, 26), (1, 1000), (7, 50)):
+        bound = quotes._rate_at_most(events, trials)
+        assert binom.cdf(events, trials, bound) == pytest.approx(1 - quotes.CERTAINTY)
+
+
+FILLED_IN = """
+from mxfp4kernels.flags import ALL
+from mxfp4kernels.kernels import device_kernel, parameters_of
+
+def run(variant, shape, values):
+    buffers = dict(values)
+    tokens = buffers.pop("n_tokens")
+    names = {p.name for p in parameters_of(variant)}
+    buffers |= dict.fromkeys(names - buffers.keys() - {"n_tokens"})
+    blocks = buffers["sorted_expert_ids"].numel()
+    device_kernel(variant, shape, ALL)(buffers, n_tokens=tokens, m_blocks=blocks)
+
+def YOUR_GEMM1(a, *rest):
+    names = ("a_scale", "w1", "w1_scale", "sorted_expert_ids", "cumsum", "m_indices", "n_tokens",
+             "out_q", "out_scale")
+    first = "hidden" if CASE.variant.inline_quant else "a_quant"
+    run(CASE.variant, CASE.shape, {first: a, **dict(zip(names, rest, strict=True))})
+
+def YOUR_GEMM2(*arguments):
+    names = ("a_q", "a_scale", "w2", "w2_scale", "sorted_expert_ids", "cumsum",
+             "sorted_token_ids", "sorted_weights", "n_tokens", "out", "out_scale")
+    run(CASE.variant, CASE.shape, dict(zip(names, arguments, strict=True)))
+"""
+"""An aiter whose functions are our own kernels."""
+
+
+@pytest.fixture
+def adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The page's example as a file, and a package called aiter beside it, in a checkout."""
+    (block,) = re.findall(r"```python\n# my_adapter\.py\n(.*?)```", TEXT, re.S)
+    (tmp_path / "my_adapter.py").write_text(block)
+    (tmp_path / "aiter").mkdir()
+    (tmp_path / "aiter" / "__init__.py").write_text(FILLED_IN)
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "kernels"),
+    ):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("aiter")
+    for name in ("aiter", "my_adapter"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "variant", ["gemm1/bm16_iq", "gemm1/bm32_nt", "gemm2/bm16_atomic_nt", "gemm2/bm128_mxfp4"]
+)
+def test_the_example_of_an_adapter_passes_the_check(adapter: ModuleType, variant: str) -> None:
+    """Filled in with functions that are right, it is right for both kernels."""
+    found = find_variant(*variant.split("/"))
+    case = Case(found, parse_shape("4x256x256x2"), 3, "family-a", 0, (Setting("aiter-hip"),))
+    vars(adapter)["CASE"] = case
+    binding = bind("aiter-hip", "my_adapter:moe")
+    assert binding.version == version_of("aiter")
+    with emulated_device("metadata"):
+        workload = KernelWorkload(
+            case,
+            FakeDevice(),
+            torch.device("cpu"),
+            kernels=lambda setting: binding.kernel(case.variant, case.shape),
+            provenance=lambda setting: {},
+            store=WeightStore(torch.device("cpu")),
+            cache="warm",
+        )
+        check = workload.check(case.baseline)
+    assert check.passed, check.report
 
 
 def test_the_table_of_ratios_has_the_rows_that_the_bench_measures() -> None:
