@@ -74,7 +74,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("flydsl", "", "its version"),
     Column("llvm", "", "version of FlyDSL's LLVM"),
     Column("isa_sha256", "", "of the kernel's assembly, compiled offline from the same source"),
-    Column("commit", "", "of this repository, with + if files differed from it"),
+    Column("commit", "", "of this repository; if files differed, with + and a digest of them"),
 )
 NAMES: tuple[str, ...] = tuple(column.name for column in COLUMNS)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -26,22 +28,38 @@ def environment(info: DeviceInfo) -> Mapping[str, Any]:
 
 
 def commit(folder: Path) -> str | None:
-    """The commit that the files of ``folder`` are from, with ``+`` if any differs from it.
+    """The commit that the files of ``folder`` are from; if any differs, ``+`` and a digest of all.
 
     ``None`` if no repository tracks them: a package may be installed below a checkout of something
     else.
     """
-    if not _git(folder, "ls-files", "--", "."):
+    tracked = _git(folder, "ls-files", "--", ".")
+    if not tracked:
         return None
     changed = _git(folder, "status", "--porcelain", "--", ".")
-    return f"{_git(folder, 'rev-parse', 'HEAD')}{'+' if changed else ''}"
+    return f"{_git(folder, 'rev-parse', 'HEAD')}{f'+{_digest(folder)}' if changed else ''}"
+
+
+def _digest(folder: Path) -> str:
+    """Of every file that is tracked, or new and not ignored: other changes are another version."""
+    names = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
+    total = hashlib.sha256()
+    for name in sorted(set((names or "").split("\0"))):
+        path = folder / name
+        content = path.read_bytes() if path.is_file() else b""
+        total.update(os.fsencode(f"{name}\0{len(content)}\0") + content)
+    return total.hexdigest()[:8]
 
 
 def _git(folder: Path, *words: str) -> str | None:
     """git's answer; ``None`` without git, or where it knows no repository."""
     try:
         answer = subprocess.run(
-            ["git", "-C", folder, *words], capture_output=True, text=True, check=False
+            ["git", "-C", folder, *words],
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
         )
     except FileNotFoundError:
         return None

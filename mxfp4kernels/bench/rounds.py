@@ -142,14 +142,16 @@ class CaseRun:
     def round(self, number: int) -> dict[str, Any]:
         """Replay every graph ``passes`` times in shuffled order; what the journal keeps of it."""
         order = random.Random(digest([self._procedure.seed, self.case.as_json(), number]))
+        others = [self._device.other_processes()]
         replays: dict[str, list[Replay]] = {label: [] for label in self.graphs}
         for _ in range(self._procedure.passes):
             labels = list(self.graphs)
             order.shuffle(labels)
             for label in labels:
                 replays[label].append(self._device.time(self.graphs[label]))
+        others.append(self._device.other_processes())
         return {
-            "others": self._device.other_processes(),
+            "others": max((one for one in others if one is not None), default=None),
             "settings": {
                 label: _record(self.graphs[label].launches, timed)
                 for label, timed in replays.items()

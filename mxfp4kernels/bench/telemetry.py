@@ -38,6 +38,10 @@ class Reading(Generic[Value]):
         return value
 
 
+def _unless(ended: Callable[[], bool], value: float | None) -> float | None:
+    return None if ended() else value
+
+
 class Telemetry:
     """The readings of one device; torch knows the vendors' libraries (amdsmi, pynvml).
 
@@ -54,9 +58,15 @@ class Telemetry:
         self._temperature = Reading(lambda: float(torch.cuda.temperature(place)) or None)
         self.processes = Reading(self._list_processes)
 
-    def sensors(self) -> Sensors:
-        """Clock, power and temperature."""
-        return Sensors(self._clock(), self._power(), self._temperature())
+    def sensors(self, ended: Callable[[], bool] = lambda: False) -> Sensors:
+        """Clock, power and temperature of what runs.
+
+        Args:
+            ended: whether it has; a reading that was not there before that may be of an idle device
+                and is left out.
+        """
+        readings = (self._clock, self._power, self._temperature)
+        return Sensors(*(None if ended() else _unless(ended, reading()) for reading in readings))
 
     def absent(self) -> dict[str, str]:
         """What cannot be read, and why."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,14 +70,16 @@ class TorchDevice:
             raise NoDevice(f"torch {torch.__version__} sees no device")
         self.place = torch.device("cuda", index)
         self._telemetry = Telemetry(self.place)
-        before = self._telemetry.processes()
+        before = self._telemetry.processes()  # None where nobody says
         self._stream = torch.cuda.Stream(self.place)
         with self._current():
             torch.zeros(1, device=self.place)
         self.synchronize()
         # Inside a container the device's driver may know this process by another number: what has
         # appeared with the context is taken for this process.
-        self._own = (self._telemetry.processes() or frozenset()) - (before or frozenset())
+        after = self._telemetry.processes()
+        appeared = frozenset() if before is None or after is None else after - before
+        self._own = appeared | {os.getpid()}
 
     @cached_property
     def info(self) -> DeviceInfo:
@@ -148,7 +151,7 @@ class TorchDevice:
             work()
             stop.record()
         late = bool(start.query())
-        sensors = self._telemetry.sensors()
+        sensors = self._telemetry.sensors(ended=stop.query)
         stop.synchronize()
         return Replay(start.elapsed_time(stop) / 1000, late, sensors)
 

@@ -342,13 +342,21 @@ class TestEnvironment:
         head = subprocess.run(
             ["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()
-        assert commit(folder).removesuffix("+") == head
+        assert commit(folder).partition("+")[0] == head
 
     def test_changed_files_are_told(self, package, tmp_path) -> None:
         folder = tmp_path / "checkout" / package
-        assert not commit(folder).endswith("+")
-        (folder / "more.py").write_text("")
-        assert commit(folder).endswith("+")
+        clean = commit(folder)
+        assert "+" not in clean
+        found = []
+        for name, text in [("more.py", ""), ("more.py", "x"), ("__init__.py", "y")]:
+            (folder / name).write_text(text)
+            found.append(commit(folder))
+        assert len(set(found)) == 3
+        assert {one.partition("+")[0] for one in found} == {clean}
+        subprocess.run(["git", "-C", folder, "checkout", "-q", "--", "."], check=True)
+        (folder / "more.py").unlink()
+        assert commit(folder) == clean
 
     def test_files_below_a_checkout_that_it_does_not_track_have_no_commit(self, package, tmp_path):
         folder = tmp_path / "checkout" / package / "installed"

@@ -21,7 +21,7 @@ from mxfp4kernels.bench.fake import Conditions, FakeDevice
 from mxfp4kernels.bench.journal import JournalError, read_journal
 from mxfp4kernels.bench.plan import Plan, slug
 from mxfp4kernels.bench.procedure import Procedure
-from mxfp4kernels.bench.rounds import Check
+from mxfp4kernels.bench.rounds import CaseRun, Check
 from mxfp4kernels.bench.session import InProcess, measure
 from mxfp4kernels.bench.simulation import CASE, FakeWorkload
 from mxfp4kernels.files import read_csv
@@ -159,6 +159,16 @@ class TestMarks:
         rows = rows_of(tmp_path, conditions=Conditions(neighbour=(0.5, 1.0)))
         assert all("SHARED" in row["status"] for row in rows.values())
         assert {row["other_processes"] for row in rows.values()} == {"1"}
+
+    @pytest.mark.parametrize("seen", [[3, 0], [0, 3], [None, 3], [3, None]])
+    def test_processes_are_looked_for_at_both_ends_of_a_round(self, seen, monkeypatch) -> None:
+        device = FakeDevice()
+        workload = FakeWorkload(device, {NONE: 40e-6, ALL: 39e-6})
+        run = CaseRun(CASE, workload, device, PROCEDURE)
+        answers = list(seen)
+        monkeypatch.setattr(device, "other_processes", lambda: answers.pop(0))
+        assert run.round(0)["others"] == 3
+        assert answers == []
 
     def test_waiting_for_the_host_makes_no_verdict(self, tmp_path: Path) -> None:
         rows = rows_of(tmp_path, conditions=Conditions(late=0.5))

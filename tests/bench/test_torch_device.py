@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -21,6 +22,8 @@ class Cuda:
         self.calls: list[str] = []
         self.now = 0.0
         self.host_is_late = False
+        self.ended: list[bool] = []
+        self.events = 0
         self.processes = [{7}, {7, 42}, {7, 42}]
 
     def launch(self) -> None:
@@ -30,6 +33,8 @@ class Cuda:
     def event(self, enable_timing: bool) -> SimpleNamespace:
         assert enable_timing
         event = SimpleNamespace(at=None)
+        starts = self.events % 2 == 0
+        self.events += 1
 
         def record() -> None:
             self.calls.append("event")
@@ -37,10 +42,13 @@ class Cuda:
             self.now += 0.01
 
         event.record = record
-        event.query = lambda: self.host_is_late
+        event.query = lambda: self.host_is_late if starts else self._has_ended()
         event.synchronize = lambda: None
         event.elapsed_time = lambda other: other.at - event.at
         return event
+
+    def _has_ended(self) -> bool:
+        return self.ended.pop(0) if self.ended else False
 
     @contextmanager
     def capture(self, graph: SimpleNamespace, stream: object) -> Iterator[None]:
@@ -139,6 +147,26 @@ def test_sensors_in_the_vendor_s_units(cuda: Cuda, monkeypatch) -> None:
     assert device.unreadable() == {}
     monkeypatch.setattr(torch.version, "hip", None)
     assert Telemetry(device.place).sensors().power_w == pytest.approx(0.9)
+
+
+def test_a_reading_that_comes_after_the_replay_is_left_out(cuda: Cuda) -> None:
+    device = TorchDevice()
+    graph = device.capture([cuda.launch])
+    # Asked before and after each reading; the power's arrives too late, the next is not begun.
+    cuda.ended = [False, False, False, True, True]
+    sensors = device.time(graph).sensors
+    assert (sensors.clock_mhz, sensors.power_w, sensors.temperature_c) == (2350, None, None)
+    assert cuda.ended == []
+
+
+def test_this_process_is_known_where_nothing_was_listed_before(cuda: Cuda, monkeypatch) -> None:
+    listed = iter(["amdsmi is busy"])
+    working = cuda.list_processes
+    monkeypatch.setattr(
+        torch.cuda, "list_gpu_processes", lambda place: next(listed, None) or working(place)
+    )
+    cuda.processes = [{os.getpid(), 99}]
+    assert TorchDevice().other_processes() == 1
 
 
 def test_other_processes_are_those_that_did_not_come_with_us(cuda: Cuda) -> None:
