@@ -7,6 +7,7 @@ arguments, a grid and a memory, and changes the memory.
 from mxfp4kernels.emulator.decode import Decoded, decode, unsupported
 from mxfp4kernels.emulator.errors import (
     EmulatorError,
+    IllegalInstruction,
     LaunchError,
     MemoryFault,
     UnsupportedInstruction,
@@ -25,6 +26,7 @@ __all__ = [
     "Difference",
     "EmulatorError",
     "Hazard",
+    "IllegalInstruction",
     "LaunchError",
     "Memory",
     "MemoryFault",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mxfp4kernels.emulator import (  # noqa: F401  (they fill the registry)
+    assembler,
     carry,
     compare,
     convert,
@@ -82,11 +83,17 @@ def layout_of(program: Program) -> Layout:
     return Layout(highest["v"] + 1, highest["a"] + 1)
 
 
-def decode_instruction(instruction: Instruction, program: Program, layout: Layout) -> Step:
+def decode_instruction(
+    instruction: Instruction,
+    program: Program,
+    layout: Layout,
+    allocation: assembler.Allocation,
+) -> Step:
     """Decode one instruction.
 
     Raises:
         UnsupportedInstruction: an unknown opcode, operand or modifier.
+        IllegalInstruction: one that no assembler accepts, or a register that is not declared.
     """
     opcode, encoding = split_suffix(instruction.opcode)
     handler = REGISTRY.handlers.get(opcode)
@@ -98,6 +105,7 @@ def decode_instruction(instruction: Instruction, program: Program, layout: Layou
     except IndexError as error:
         raise site.fail(f"has {len(site.operands)} operands, which is too few") from error
     uses = site.finish()
+    assembler.check(site, uses, allocation)
     if isinstance(made, Flow):
         return Step(instruction, None, made, None, uses)
     transfer = made if isinstance(made, Transfer) else None
@@ -108,7 +116,8 @@ def decode(program: Program) -> Decoded:
     """Decode a whole program.
 
     Raises:
-        UnsupportedInstruction: at the first instruction that is not implemented.
+        UnsupportedInstruction: at the first instruction that is not implemented, or that no
+            assembler accepts.
     """
     return _decode_by_identity(_Identity(program))
 
@@ -130,7 +139,8 @@ class _Identity:
 def _decode_by_identity(key: _Identity) -> Decoded:
     program = key.program
     layout = layout_of(program)
-    steps = tuple(decode_instruction(i, program, layout) for i in program.instructions)
+    allocation = assembler.Allocation.of(program)
+    steps = tuple(decode_instruction(i, program, layout, allocation) for i in program.instructions)
     return Decoded(program, steps, layout, _stops(steps))
 
 
@@ -156,7 +166,8 @@ def decode_changed(decoded: Decoded, program: Program, index: int) -> Decoded:
     Raises:
         UnsupportedInstruction: the new instruction is not implemented.
     """
-    step = decode_instruction(program.instructions[index], program, decoded.layout)
+    allocation = assembler.Allocation.of(program)
+    step = decode_instruction(program.instructions[index], program, decoded.layout, allocation)
     steps = (*decoded.steps[:index], step, *decoded.steps[index + 1 :])
     return Decoded(program, steps, decoded.layout, _stops(steps))
 
@@ -164,10 +175,10 @@ def decode_changed(decoded: Decoded, program: Program, index: int) -> Decoded:
 def unsupported(program: Program) -> Counter[str]:
     """Every reason why instructions of a program cannot be decoded, with how often it occurs."""
     reasons: Counter[str] = Counter()
-    layout = layout_of(program)
+    layout, allocation = layout_of(program), assembler.Allocation.of(program)
     for instruction in program.instructions:
         try:
-            decode_instruction(instruction, program, layout)
+            decode_instruction(instruction, program, layout, allocation)
         except UnsupportedInstruction as error:
             reason = str(error).removeprefix(f"line {instruction.line}: {instruction.text}: ")
             reasons[f"{instruction.opcode}: {reason}"] += 1

@@ -25,6 +25,10 @@ class UnsupportedInstruction(EmulatorError):
         self.instruction = instruction
 
 
+class IllegalInstruction(UnsupportedInstruction):
+    """An instruction that no assembler accepts, or that names what its kernel does not have."""
+
+
 class MemoryFault(EmulatorError):
     """An access outside every buffer, outside LDS, or a store to a read-only buffer."""
 

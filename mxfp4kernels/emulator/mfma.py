@@ -133,7 +133,10 @@ def _scale_reader(site: Site, index: int) -> tuple[Source, int]:
     """Scale operand ``index`` (0 for A, 1 for B) and the byte of it that op_sel picks."""
     low = site.bits("op_sel", 3, 0)[index]
     high = site.bits("op_sel_hi", 3, 1)[index]
-    return site.read(site.operands[4 + index], "b32"), low + 2 * high
+    operand = site.operands[4 + index]
+    if operand.kind != "v":
+        raise site.fail(f"operand {operand.text} must be a VGPR")
+    return site.read(operand, "b32"), low + 2 * high
 
 
 def _one(w: Waves) -> Array:

@@ -25,6 +25,7 @@ class AssemblyError(ValueError):
     Attributes:
         line: 1-based line in the text, or 0 when the fault lies in the text as a whole.
         text: the offending line, or an empty string; the message quotes its beginning.
+        reason: what is wrong, without the place.
     """
 
     def __init__(self, message: str, line: int = 0, text: str = "") -> None:
@@ -33,6 +34,7 @@ class AssemblyError(ValueError):
         super().__init__(f"{where}{shortened(message, LONGEST_MESSAGE)}{what}")
         self.line = line
         self.text = text
+        self.reason = message
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,16 +254,16 @@ def test_instructions_without_effect(text: str) -> None:
 def test_scalar_registers_of_a_launch() -> None:
     text = """
         s_load_dwordx2 s[20:21], s[0:1], 0x0
-        v_mov_b32_e32 v1, s2
-        v_mov_b32_e32 v2, s3
-        v_mov_b32_e32 v3, s4
+        v_mov_b32_e32 v2, s2
+        v_mov_b32_e32 v3, s3
+        v_mov_b32_e32 v4, s4
         s_mul_i32 s5, s4, 3
         s_add_u32 s5, s5, s3
         s_mul_i32 s5, s5, 2
         s_add_u32 s5, s5, s2            ; (z * 3 + y) * 2 + x
         s_mul_i32 s5, s5, 12
         v_mov_b32_e32 v0, s5
-        global_store_dwordx3 v0, v[1:3], s[20:21]
+        global_store_dwordx3 v0, v[2:4], s[20:21]
     """
     ids = {f"amdhsa_system_sgpr_workgroup_id_{axis}": 1 for axis in "xyz"}
     program = assemble(text, **(KERNEL | ids))
@@ -279,11 +279,11 @@ def test_scalar_registers_of_a_launch() -> None:
 def test_kernarg_preload() -> None:
     """Kernarg dwords follow the other user SGPRs, then come the workgroup ids."""
     text = """
-        v_mov_b32_e32 v1, s4
-        v_mov_b32_e32 v2, s5
-        v_mov_b32_e32 v3, s6
+        v_mov_b32_e32 v2, s4
+        v_mov_b32_e32 v3, s5
+        v_mov_b32_e32 v4, s6
         v_mov_b32_e32 v0, 0
-        global_store_dwordx3 v0, v[1:3], s[2:3]
+        global_store_dwordx3 v0, v[2:4], s[2:3]
     """
     preload = {
         "amdhsa_user_sgpr_kernarg_preload_length": 4,
