@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from mxfp4kernels import notebooks
-from mxfp4kernels.benchmark import STEPS
+from mxfp4kernels.benchmark import TARGETS
 
 pytest_plugins = ["pytester"]
 
@@ -212,7 +212,7 @@ class TestMakefile:
     def test_ablation_counts_then_draws_then_runs_the_notebooks(self, make: Make) -> None:
         assert make("ablation").returncode == 0
         assert make.calls[-2:] == ["-m mxfp4kernels.plots", "-m mxfp4kernels.notebooks"]
-        assert make.calls.index("ablate") == len(make.calls) - len(STEPS)
+        assert make.calls.index("ablate") == len(make.calls) - len(TARGETS["ablation"])
 
     def test_benchmark_runs_those_of_the_folder_that_need_no_device(
         self, make: Make, repository: Path
