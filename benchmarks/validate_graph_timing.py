@@ -246,6 +246,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--output", type=Path, default=DATA / "harness", help="directory")
     arguments = parser.parse_args(argv)
+    if arguments.rounds < 1:
+        parser.error(f"--rounds must be at least 1, got {arguments.rounds}")
     try:
         device = TorchDevice()
     except NoDevice as error:

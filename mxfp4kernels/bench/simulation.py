@@ -186,6 +186,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--output", type=Path, default=SIMULATED_RUNS)
     arguments = parser.parse_args(argv)
+    if arguments.runs < 1:
+        parser.error(f"--runs must be at least 1, got {arguments.runs}")
     wanted = [(scenario, ratio) for scenario in SCENARIOS for ratio in TRUE_RATIOS]
     table = [
         summarise(scenario, ratio, Procedure(), arguments.runs)

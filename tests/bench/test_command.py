@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import torch
+from test_session import Simulated, plan_of
 
 from mxfp4kernels import cli, files
 from mxfp4kernels.bench import command
 from mxfp4kernels.bench.cases import AGAIN, TOKENS, Case, Setting, build_cases, tuned_variants
 from mxfp4kernels.bench.columns import COLUMNS, FACTS, NAMES, PROVENANCE
 from mxfp4kernels.bench.device import NoDevice
+from mxfp4kernels.bench.journal import read_journal
+from mxfp4kernels.bench.records import RunRecords
+from mxfp4kernels.bench.rows import rows
 from mxfp4kernels.bench.schema import SCHEMA, write_schema
+from mxfp4kernels.bench.session import measure
 from mxfp4kernels.flags import ALL, NONE, acting
 from mxfp4kernels.flags import NAMES as FLAG_NAMES
 from mxfp4kernels.inputs import ROUTINGS
@@ -283,6 +289,19 @@ class TestTables:
             "schema.csv",
         }
         for table in folder.glob("*/*.csv"):
-            rows = files.read_csv(table, NAMES)
-            assert {row["arch"] for row in rows} == {"gfx950"}
-            assert table.with_suffix(".jsonl").exists()
+            assert {row["arch"] for row in files.read_csv(table, NAMES)} == {"gfx950"}
+            assert remade(table) == table.read_bytes(), table
+
+    def test_a_table_is_made_from_its_journal_alone(self, tmp_path: Path) -> None:
+        table = measure(plan_of(4), Simulated(), tmp_path)
+        assert remade(table) == table.read_bytes()
+        table.write_text(table.read_text().replace("FASTER", "SLOWER"))
+        assert remade(table) != table.read_bytes()
+
+
+def remade(table: Path) -> bytes:
+    """A table as its journal gives it."""
+    records = read_journal(table.with_suffix(".jsonl"))
+    with tempfile.TemporaryDirectory() as folder:
+        files.write_csv(Path(folder, "table.csv"), NAMES, rows(RunRecords.of(records)))
+        return Path(folder, "table.csv").read_bytes()

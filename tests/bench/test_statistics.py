@@ -25,6 +25,7 @@ from mxfp4kernels.bench.simulation import (
     SCENARIOS,
     SIMULATED_RUNS,
     TRUE_RATIOS,
+    main,
     summarise,
 )
 from mxfp4kernels.bench.verdicts import Mark, Verdict, decide, status
@@ -185,6 +186,12 @@ class TestErrorRates:
             row for row in table if row["scenario"] == "noisy" and float(row["true_ratio"]) == 1
         ]
         assert int(row["UNSTABLE"]) >= 0.9 * RUNS
+
+    def test_no_run_makes_no_table(self, tmp_path, capsys) -> None:
+        with pytest.raises(SystemExit):
+            main(["--runs", "0", "--output", str(tmp_path / "table.csv")])
+        assert "--runs must be at least 1, got 0" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []
 
     def test_the_command_gives_the_committed_rows(self, table) -> None:
         row = summarise(SCENARIOS[0], 1.0, Procedure(), RUNS)

@@ -97,6 +97,13 @@ def test_every_operation_is_timed_by_every_method(script, monkeypatch, tmp_path,
     assert "of graph" in capsys.readouterr().out
 
 
+def test_no_round_is_no_validation(script, tmp_path, capsys) -> None:
+    with pytest.raises(SystemExit):
+        script.main(["--rounds", "0", "--output", str(tmp_path)])
+    assert "--rounds must be at least 1, got 0" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_products_and_copies_do_what_their_names_say(script) -> None:
     device = CpuDevice()
     product = script._product(device, 8, "warm")
