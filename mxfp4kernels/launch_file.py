@@ -11,7 +11,8 @@
 
 A buffer has its content from ``npy`` (a file next to this one), or a ``shape`` and a ``dtype`` with
 a ``fill`` (a number in every element; without it, poison), or a ``size`` in bytes. ``save: x.npy``
-keeps what the kernel left in it. ``workgroups`` picks some of the grid, ``dynamic_lds`` adds LDS.
+keeps what the kernel left in it. ``workgroups`` picks some of the grid, ``dynamic_lds`` adds LDS,
+``instruction_limit`` is how many instructions a wave may execute before it counts as endless.
 Needs neither FlyDSL nor torch.
 """
 
@@ -30,13 +31,17 @@ import yaml
 
 from .emulator import Memory, Report, RunResult, launch, pack_kernarg, sanitize
 from .emulator.memory import POISON
+from .emulator.scheduler import INSTRUCTION_LIMIT
 from .files import write_bytes
 from .isa import Program, parse_all
 
 Array = npt.NDArray[np.generic]
 Size3 = tuple[int, int, int]
 
-KEYS = ("kernel", "grid", "block", "dynamic_lds", "workgroups", "arguments")
+KEYS = (
+    *("kernel", "grid", "block", "dynamic_lds", "workgroups", "arguments"),
+    "instruction_limit",
+)
 BUFFER_KEYS = ("buffer", "npy", "shape", "dtype", "size", "fill", "read_only", "save")
 
 
@@ -64,6 +69,7 @@ class Prepared:
         workgroups: flat ids to run, all when ``None``.
         dynamic_lds: bytes of LDS beyond the static size.
         saved: buffers to be kept.
+        instruction_limit: instructions that a wave may execute.
     """
 
     program: Program
@@ -74,6 +80,7 @@ class Prepared:
     workgroups: tuple[int, ...] | None
     dynamic_lds: int
     saved: tuple[Saved, ...]
+    instruction_limit: int = INSTRUCTION_LIMIT
 
     def run(self) -> RunResult:
         """Run the kernel; stores land in the buffers.
@@ -89,6 +96,7 @@ class Prepared:
             self.memory,
             workgroups=self.workgroups,
             dynamic_lds=self.dynamic_lds,
+            limit=self.instruction_limit,
         )
 
     def sanitize(self) -> Report:
@@ -105,6 +113,7 @@ class Prepared:
             self.memory,
             workgroups=self.workgroups,
             dynamic_lds=self.dynamic_lds,
+            limit=self.instruction_limit,
         )
 
     def save(self) -> tuple[Path, ...]:
@@ -155,6 +164,9 @@ def prepare(assembly: str, path: Path) -> Prepared:
         tuple(chosen) if "workgroups" in plain else None,
         lds,
         tuple(saved),
+        _whole(
+            plain.get("instruction_limit", INSTRUCTION_LIMIT), f"{path.name}: instruction_limit", 1
+        ),
     )
 
 

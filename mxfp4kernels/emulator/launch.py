@@ -131,7 +131,7 @@ def launch(
         memory: global memory; stores land in its buffers.
         workgroups: flat ids to run (x fastest), all by default.
         dynamic_lds: bytes of LDS beyond the static size.
-        limit: instructions per batch of workgroups after which the run is given up.
+        limit: instructions that a wave may execute before the run is given up.
         threads: batches of workgroups to run at once. A program with scratch or global atomics
             runs on one whatever is asked, so that the order of the atomics stays the same.
 
@@ -139,6 +139,7 @@ def launch(
         LaunchError: arguments that do not fit the program.
         UnsupportedInstruction: an instruction that is not implemented.
         MemoryFault: an access outside every buffer or outside LDS.
+        EmulatorError: a wave ran past the last instruction, or past the limit.
     """
     call = prepare(program, kernarg, grid, block, memory, workgroups, dynamic_lds)
     counted: list[npt.NDArray[np.int64]] = []

@@ -15,7 +15,9 @@ from mxfp4kernels.emulator.waves import LANES, Waves, join
 PATIENCE = 4096
 """Turns of one batch after which another gets one, so that a wave that spins on a value in memory
 does not starve the wave that would write it."""
-INSTRUCTION_LIMIT = 1 << 40
+INSTRUCTION_LIMIT = 1 << 26
+"""Instructions that a wave may execute: minutes in the emulator, and far more than a kernel that
+ends executes in one wave."""
 
 
 def _not_straight(w: Waves) -> None:
@@ -32,7 +34,7 @@ class Scheduler:
         decoded: the program.
         workgroups: flat ids, by LDS slot.
         waves_per_workgroup: waves in each.
-        limit: executed instructions (per batch, not per wave) after which the run is given up.
+        limit: instructions that a wave may execute before the run is given up.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Scheduler:
         self.ready: list[Waves] = []
         self.parked: list[Waves] = []
         self._entered = np.zeros(len(decoded.steps) + 1, np.int64)
-        self._left = limit
+        self._limit = self._left = limit
         self._turns = 0
         self._actions = [step.action or _not_straight for step in decoded.steps]
 
@@ -119,12 +121,29 @@ class Scheduler:
     def _count(self, w: Waves, start: int, stop: int) -> None:
         self._entered[start] += w.count
         self._entered[stop] -= w.count
+        w.executed += stop - start
         self._left -= stop - start
         if self._left < 0:
-            raise EmulatorError(
-                f"{self.decoded.program.name} did not end within the instruction limit, at line "
-                f"{self.decoded.steps[w.pc].instruction.line}; raise limit if it is no endless loop"
-            )
+            self._check_limit(w)
+
+    def _check_limit(self, w: Waves) -> None:
+        """Give up if a wave of the batch is past the limit, else see how many may still follow.
+
+        Raises:
+            EmulatorError: with the place and the way out.
+        """
+        wave = int(w.executed.argmax())
+        if w.executed[wave] <= self._limit:
+            counts = [int(other.executed.max()) for other in (w, *self.ready, *self.parked)]
+            self._left = self._limit - max(counts)
+            return
+        instruction = self.decoded.steps[w.pc].instruction
+        raise EmulatorError(
+            f"{self.decoded.program.name}: {self.describe(w, wave)} did not end within "
+            f"{self._limit} instructions, now at line {instruction.line} ({instruction.text}); "
+            "if it is no endless loop, raise instruction_limit (in a launch file) or limit "
+            "(in Python)"
+        )
 
     def straight(self, w: Waves, start: int, stop: int) -> None:
         """Execute instructions ``start .. stop - 1``, none of which changes the flow."""

@@ -86,6 +86,7 @@ class Waves:
         flights: memory instructions in flight; only the sanitizer has any.
         mode: the floating-point mode; one for the whole batch.
         scratch: where private memory lies.
+        executed: int64 [waves], instructions that each wave has executed.
     """
 
     def __init__(
@@ -100,9 +101,11 @@ class Waves:
         pc: int = 0,
         mode: Mode = Mode(),
         scratch: Scratch = Scratch(),
+        executed: npt.NDArray[np.int64] | None = None,
     ) -> None:
         self.ids, self.slots, self.pc, self.mode = ids, slots, pc, mode
         self.scratch = scratch
+        self.executed = np.zeros(len(ids), np.int64) if executed is None else executed
         self.v, self.vf, self.vi = v, v.view(np.float32), v.view(np.int32)
         self.s, self.sf, self.si = s, s.view(np.float32), s.view(np.int32)
         self.scc = scc
@@ -155,6 +158,7 @@ class Waves:
             self.pc,
             self.mode,
             self.scratch,
+            self.executed[chosen],
         )
         part.flights = None if self.flights is None else self.flights.take(chosen)
         return part
@@ -177,6 +181,7 @@ def join(batches: Sequence[Waves]) -> Waves:
         batches[0].pc,
         batches[0].mode,
         batches[0].scratch,
+        np.concatenate([b.executed for b in batches])[order],
     )
     flights = [b.flights for b in batches if b.flights is not None]
     if flights:

@@ -214,8 +214,38 @@ def test_end_for_a_trap_handler_is_an_end() -> None:
 
 
 def test_endless_loop_is_given_up() -> None:
-    with pytest.raises(EmulatorError, match=r"did not end within .* line \d+"):
+    message = (
+        r"test: workgroup 0, wave 0 did not end within 1000 instructions, now at line \d+ "
+        r"\(s_branch .Lloop\); .* raise instruction_limit \(in a launch file\) or limit"
+    )
+    with pytest.raises(EmulatorError, match=message):
         run(".Lloop:\ns_branch .Lloop\n", 1, limit=1000)
+
+
+ROUNDS = """
+        s_mov_b32 s20, 0
+        s_cmp_eq_u32 s2, 1
+        s_cbranch_scc1 .Lother
+    .Lfirst:
+        s_add_u32 s20, s20, 1
+        s_cmp_lt_u32 s20, 100
+        s_cbranch_scc1 .Lfirst
+        s_endpgm
+    .Lother:
+        s_add_u32 s20, s20, 1
+        s_cmp_lt_u32 s20, {rounds}
+        s_cbranch_scc1 .Lother
+"""
+"""Two workgroups that part at once and loop, three instructions a round."""
+
+
+def test_the_limit_is_one_waves_and_not_all_of_them_together() -> None:
+    limit = len(kernel("").instructions) + 3 + 3 * 100
+    run(ROUNDS.format(rounds=100), 2, grid=2, limit=limit)
+    with pytest.raises(EmulatorError, match=f"workgroup 0, wave 0 did not end within {limit - 1}"):
+        run(ROUNDS.format(rounds=100), 2, grid=2, limit=limit - 1)
+    with pytest.raises(EmulatorError, match=f"workgroup 1, wave 0 did not end within {limit} ins"):
+        run(ROUNDS.format(rounds=101), 2, grid=2, limit=limit)
 
 
 def test_program_without_end() -> None:

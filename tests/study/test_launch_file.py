@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxfp4kernels.emulator import LaunchError, MemoryFault
+from mxfp4kernels.emulator import EmulatorError, LaunchError, MemoryFault
 from mxfp4kernels.files import REPOSITORY
 from mxfp4kernels.launch_file import LaunchFileError, Prepared, prepare
 
@@ -40,6 +40,13 @@ def test_some_workgroups_only(tmp_path: Path) -> None:
     assert launch.run().workgroups == (1,)
     launch.save()
     assert np.load(tmp_path / "out.npy").tolist() == [0, sum(range(256, 512))]
+
+
+def test_a_wave_that_executes_more_than_its_limit_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(EmulatorError, match="workgroup 0, wave 0 did not end within 9 instruct"):
+        described(tmp_path, instruction_limit=9).run()
+    with pytest.raises(EmulatorError, match="did not end within 9 instructions"):
+        described(tmp_path, instruction_limit=9).sanitize()
 
 
 def test_a_buffer_without_fill_is_poison_and_exactly_as_large_as_it_says(tmp_path: Path) -> None:
@@ -82,6 +89,7 @@ def test_numbers_and_bytes_are_packed_by_the_size_of_the_argument(tmp_path: Path
         ({"arguments": [{"buffer": "o", "size": -4}]}, "size must be a whole number of at least 0"),
         ({"workgroups": 3}, "launch.json: workgroups must be a list, got 3"),
         ({"dynamic_lds": -8}, "launch.json: dynamic_lds must be a whole number of at least 0"),
+        ({"instruction_limit": 0}, "instruction_limit must be a whole number of at least 1, got 0"),
         ({"dynamic_lds": "x"}, "launch.json: dynamic_lds must be a whole number"),
         ({"grid": [4.7]}, "launch.json: grid must be a whole number of at least 1, got 4.7"),
         ({"kernel": ["tree_sum"]}, "launch.json: kernel must be a name"),
