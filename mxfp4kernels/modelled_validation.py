@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from .files import read_csv
 from .flags import FlagSet, label
 from .published import FIGURES
-from .shapes import Variant, dispatch, find_variant
+from .shapes import KERNELS, TILE_N, Variant, dispatch, find_variant
 
 LIKE, REMAPPED, OTHER_CODE = "like for like", "other tile order", "other implementation"
 
-_TUNER = re.compile(r"flydsl_mxmoe_g([12])_a4w4_(\d+)x256x256(?:_(\w+))?")
+FLYDSL = "flydsl"
+
+_TUNER = re.compile(r"flydsl_mxmoe_g([12])_a4w4_(\d+)x(\d+)x256(?:_(\w+))?")
 _TUNER_GEMM2 = {
     (16, "atomic_nt"): "bm16_atomic_nt",
     (32, "atomic_nt"): "bm32_atomic_nt",
@@ -24,7 +26,12 @@ _TUNER_GEMM2 = {
 }
 _TUNER_GEMM1 = {16: "bm16_iq", 32: "bm32_cached", 128: "bm128"}
 _NOTES = "kimi_fp4_moe"
-_EXCLUDED = ("BN512", "BM96", "legacy", "first snapshot", "eager", "rejected")
+_EXCLUDED: Mapping[str, str] = {
+    "legacy": "the legacy FlyDSL kernels, of another tile and data path",
+    "BN512": "tiles of 512 columns, which its author rejected; ours have 256",
+    "eager": "an eager profiler's time, not that of a graph's replay",
+}
+"""Words of a row of the notes, and why it is of no kernel of ours or not of its time."""
 ROUTING_OF = {"tuner": "family-b", "notes": "family-a"}
 
 Times = Mapping[tuple[Variant, int, str], tuple[Mapping[str, object], tuple[float, float]]]
@@ -51,20 +58,41 @@ class PublishedRow:
     likeness: str
 
 
+def _gemm_times() -> list[dict[str, str]]:
+    """The published table's device times of one of the two kernels."""
+    columns = ("source", "kernel", "backend", "variant", "M", "metric", "value", "note")
+    rows = read_csv(FIGURES, columns)
+    return [row for row in rows if row["metric"] == "us" and row["kernel"].startswith("gemm")]
+
+
 def read_published() -> tuple[PublishedRow, ...]:
     """Every row of the published table that a variant of ours corresponds to."""
-    rows = read_csv(FIGURES, ("source", "kernel", "backend", "variant", "M", "metric", "value"))
-    made = (
-        row_of(row) for row in rows if row["metric"] == "us" and row["kernel"].startswith("gemm")
-    )
-    return tuple(row for row in made if row is not None)
+    made = map(row_of, _gemm_times())
+    return tuple(row for row in made if isinstance(row, PublishedRow))
 
 
-def row_of(row: Mapping[str, str]) -> PublishedRow | None:
-    """The row of the published table, or ``None`` when no variant of ours has its tile and path."""
+def unmapped_rows() -> list[dict[str, object]]:
+    """One line per published time that no variant of ours corresponds to, with the reason."""
+    return [
+        {
+            "source": row["source"],
+            "kernel": row["kernel"],
+            "backend": row["backend"],
+            "published_name": row["variant"],
+            "M": row["M"],
+            "published": f"{float(row['value']):.3f}",
+            "reason": found,
+        }
+        for row in _gemm_times()
+        if isinstance(found := row_of(row), str)
+    ]
+
+
+def row_of(row: Mapping[str, str]) -> PublishedRow | str:
+    """The row of the published table, or why no variant of ours has its tile and data path."""
     found = _of_tuner(row) if "tuned" in row["source"] else _of_notes(row)
-    if found is None:
-        return None
+    if isinstance(found, str):
+        return found
     variant, routing, likeness = found
     return PublishedRow(
         row["source"], row["kernel"], row["backend"], row["variant"], variant, routing,
@@ -72,25 +100,30 @@ def row_of(row: Mapping[str, str]) -> PublishedRow | None:
     )  # fmt: skip
 
 
-def _of_tuner(row: Mapping[str, str]) -> tuple[Variant, str, str] | None:
+def _of_tuner(row: Mapping[str, str]) -> tuple[Variant, str, str] | str:
     match = _TUNER.fullmatch(row["variant"])
     if match is None:
-        return None
-    gemm, block, options = int(match[1]), int(match[2]), match[3] or ""
+        return "a kernel name that is not understood"
+    gemm, block, columns, options = int(match[1]), int(match[2]), int(match[3]), match[4] or ""
+    if columns != TILE_N:
+        return f"tiles of {columns} columns; ours have {TILE_N}"
     likeness = REMAPPED if "xcd" in options else LIKE
     name = _TUNER_GEMM2.get((block, options)) if gemm == 2 else _TUNER_GEMM1.get(block)
     if name is None:
-        return None
+        return f"no variant of ours has {block} rows and the options {options or 'none'}"
     return find_variant(f"gemm{gemm}", name), ROUTING_OF["tuner"], likeness
 
 
-def _of_notes(row: Mapping[str, str]) -> tuple[Variant, str, str] | None:
+def _of_notes(row: Mapping[str, str]) -> tuple[Variant, str, str] | str:
     text = f"{row['variant']} {row['backend']} {row['note']}"
-    if _NOTES not in row["source"] or any(word in text for word in _EXCLUDED):
-        return None
+    if _NOTES not in row["source"]:
+        return "a source that does not say which variant it timed"
+    for word, reason in _EXCLUDED.items():
+        if word in text:
+            return reason
     lossy = "f4out" in row["variant"]
     variant = dispatch(row["kernel"], int(row["M"]), lossy_gemm2=lossy)
-    return variant, ROUTING_OF["notes"], LIKE if row["backend"] == "flydsl" else OTHER_CODE
+    return variant, ROUTING_OF["notes"], LIKE if row["backend"] == FLYDSL else OTHER_CODE
 
 
 def validation_rows(rows: Sequence[PublishedRow], times: Times) -> list[dict[str, object]]:
@@ -127,6 +160,30 @@ def median_error(rows: Iterable[Mapping[str, str]]) -> tuple[float, float, int]:
     if not errors:
         raise ValueError("no row to take the median of")
     return statistics.median(errors), max(errors), len(errors)
+
+
+@dataclass(frozen=True)
+class ErrorLine:
+    """The errors of some rows of the validation table, absolute, in percent."""
+
+    rows: str
+    median: float
+    worst: float
+    number: int
+
+
+def error_lines(validation: Sequence[Mapping[str, str]]) -> list[ErrorLine]:
+    """Like-for-like rows, all FlyDSL rows, and the parts of both, each with its errors."""
+    like = [row for row in validation if row["likeness"] == LIKE]
+    parts: dict[str, Sequence[Mapping[str, str]]] = {
+        "like for like": like,
+        "all FlyDSL": [row for row in validation if row["backend"] == FLYDSL],
+        "like for like, one per point": distinct(like),
+        **{f"like for like, {k}": [r for r in like if r["kernel"] == k] for k in KERNELS},
+        REMAPPED: [row for row in validation if row["likeness"] == REMAPPED],
+        f"{OTHER_CODE} (HIP)": [row for row in validation if row["likeness"] == OTHER_CODE],
+    }
+    return [ErrorLine(name, *median_error(rows)) for name, rows in parts.items()]
 
 
 def distinct(rows: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:

@@ -177,7 +177,8 @@ def _lower(instruction: Instruction, hardware: Hardware) -> tuple[int, int, Colu
     if unit in (Unit.VALU, Unit.PACKED_F32):
         row[Column.HOLD] = _vector_hold(instruction, unit, hardware)
         if kind_of(instruction).of is InstructionClass.TRANS:
-            row[Column.LATENCY] = int(hardware["trans_cycles"]) + period
+            wait = period * int(hardware["trans_wait"])
+            row[Column.LATENCY] = int(hardware["trans_cycles"]) + wait
     elif unit is Unit.LDS_WRITE:
         row[Column.HOLD] = period + period * access.data.bit_count()
     elif unit is Unit.WAIT:
@@ -205,9 +206,9 @@ def _vector_hold(instruction: Instruction, unit: Unit, hardware: Hardware) -> in
 def _matrix(instruction: Instruction, hardware: Hardware) -> tuple[int, Columns]:
     """Registers that an MFMA reads but for its accumulator, and its columns.
 
-    Wait states behind a result are passes + 4 (the engine knows the shorter ones of accumulators);
-    VALU issues in the slot 1 + (bytes of the widest A or B source) / 16 after it.
-    Sources: LLVM 22 hazard recognizer run on gfx950; LLVM pull requests 126727, 126732, 233721.
+    A result can be read ``mfma_result_wait`` wait states after the passes (the engine knows the
+    shorter ones of accumulators); VALU issues a slot later for each ``mfma_source_bytes`` of the
+    widest A or B source.
     """
     cycles = _matrix_cycles(instruction, _is_narrow(instruction), hardware)
     period = int(hardware["issue_period"])
@@ -217,10 +218,10 @@ def _matrix(instruction: Instruction, hardware: Hardware) -> tuple[int, Columns]
     sources = max(masks[1].bit_count(), masks[2].bit_count())
     source, result = _span(masks[3]), _span(masks[0])
     return reads, {
-        Column.LATENCY: period * (1 + cycles // period + 4),
+        Column.LATENCY: period * (1 + cycles // period + int(hardware["mfma_result_wait"])),
         Column.PIPE: cycles,
         Column.SCALED: int(hardware["mfma_scale_fetch"]) if scaled else 0,
-        Column.VALU_WAIT: max(0, period * (sources * 4 // 16 - 1)),
+        Column.VALU_WAIT: max(0, period * (4 * sources // int(hardware["mfma_source_bytes"]) - 1)),
         Column.SOURCE: source[0],
         Column.SOURCE_END: source[1],
         Column.RESULT: result[0],
@@ -252,4 +253,5 @@ def _matrix_cycles(instruction: Instruction, narrow: bool, hardware: Hardware) -
         rate = "mfma_f16_flops"
     else:
         rate = "mfma_f32_flops"
-    return max(8, round(2 * m * n * k * blocks / hardware[rate]))
+    least = int(hardware["mfma_least_cycles"])
+    return max(least, round(2 * m * n * k * blocks / hardware[rate]))

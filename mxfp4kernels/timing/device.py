@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,17 +11,22 @@ from .code import Code, Column, Unit
 from .constants import Hardware
 from .engine import Cause, Floats
 from .traffic import A, B, Tiles, Traffic, traffic_of
-from .unit import MemoryState, UnitRun, hbm_part, mean_latency, simulate
+from .unit import MemoryState, Simulation, UnitRun, arguments_of, hbm_part, mean_latency
 from .work import Field, Work
 
 CLOCK_STEPS = 3
 CLOCK_TOLERANCE = 0.02
 """GHz between two steps below which the clock has settled."""
-MOST_BOOST = 8.0
-"""More than any unit can take of the fabric or of HBM: its own limits hold then."""
+UNSHARED = float("inf")
+"""Boost of a unit that gets all it asks for: only its own port and stream hold it back."""
 SATURATED = 0.85
-"""Part of a launch's time that a server must be busy to be called what bounds it."""
-LAUNCH_BOUND, MEMORY_CAUSES = "launch", (Cause.VMCNT, Cause.FRONT_END)
+"""Part of a launch's time that a server must be busy to be called what bounds it. A choice of form:
+it names the bound and changes no time."""
+MEMORY_WAITS = ("vmcnt", "front_end")
+"""Causes that end when data comes: the ones that another bandwidth makes longer or shorter."""
+WAVES, BYTES, LAUNCH = "waves", "bytes", "launch"
+"""Where the time of a launch comes from, see :class:`Estimate`."""
+FIXED = "fixed"
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,17 @@ class Estimate:
 
     Attributes:
         us: kernel time, fixed cost included.
-        clocks: of the compute unit with the most work.
+        clocks: of the launch, without the fixed cost.
         clock: GHz.
-        tile_clocks: clocks of that unit per tile that it makes.
+        tile_clocks: ``clocks`` per tile of the fullest unit.
         tiles_per_unit: tiles of that unit.
-        bound: what bounds it: ``hbm``, ``fabric``, ``atomics``, ``launch``, or the waves' most
-            frequent cause.
-        causes: microseconds of the launch by cause, in proportion to the waves' clocks.
-        run: the last simulation behind it.
-        busy: part of the time that fabric, HBM and atomic units are busy.
+        basis: where the time comes from: ``waves``, the simulated unit; ``bytes``, what the memory
+            needs for all bytes; ``launch``, the rate at which workgroups are handed out.
+        bound: what bounds it: ``hbm``, ``fabric``, ``l2``, ``atomics``, ``launch``, or the waves'
+            most frequent cause.
+        causes: microseconds by cause, see :func:`attribute`; they add up to ``us``.
+        simulation, run: the simulated unit that ``causes`` come from, and what it did.
+        busy: part of the time that fabric, HBM, L2 and atomic units are busy.
     """
 
     us: float
@@ -64,8 +71,10 @@ class Estimate:
     clock: float
     tile_clocks: float
     tiles_per_unit: int
+    basis: str
     bound: str
-    causes: Mapping[Cause, float]
+    causes: Mapping[str, float]
+    simulation: Simulation = field(repr=False)
     run: UnitRun = field(repr=False)
     busy: Mapping[str, float]
 
@@ -96,7 +105,7 @@ def memory_state(
             beyond[number], hbm[number] = traffic.beyond_l2(operand), traffic.to_hbm(operand)
         elif name.startswith("out"):
             beyond[number] = hbm[number] = 1.0
-    return MemoryState(beyond, hbm, active, switch, boost)
+    return MemoryState(beyond, hbm, active, switch, boost, arguments_of(buffers))
 
 
 @dataclass(frozen=True)
@@ -140,33 +149,67 @@ def estimate(
     clock = hardware["max_clock"] if clock is None else clock
     for _ in range(CLOCK_STEPS):
         case = _Case(kernel, tiles, load, hardware, traffic, clock)
-        clocks, run = case.balanced()
-        new = clock_of(hardware, run.matrix_duty * load.active / hardware["compute_units"])
+        timed = case.balanced()
+        new = clock_of(hardware, timed.run.matrix_duty * load.active / hardware["compute_units"])
         if abs(new - clock) < CLOCK_TOLERANCE:
             break
         clock = new
     launch = tiles.grid / hardware["xcds"] * hardware["workgroup_launch"]
-    total = max(clocks, launch)
-    us = total / case.clock / 1000
+    total = max(timed.clocks, launch)
+    us_per_clock = 1 / case.clock / 1000
     busy = case.busy(total)
-    share = {cause: us * n / max(1, run.by_wave.sum()) for cause, n in run.causes.items()}
+    spent = attribute(timed.run, timed.unit_clocks, timed.clocks, total)
+    causes = {cause: clocks * us_per_clock for cause, clocks in spent.items()}
+    basis = BYTES if timed.clocks != timed.unit_clocks else WAVES
     return Estimate(
-        us=us + hardware["kernel_fixed"],
+        us=total * us_per_clock + hardware["kernel_fixed"],
         clocks=total,
         clock=case.clock,
         tile_clocks=total / load.most,
         tiles_per_unit=load.most,
-        bound=LAUNCH_BOUND if launch > clocks else _bound(busy, share),
-        causes=share,
-        run=run,
+        basis=LAUNCH if launch > timed.clocks else basis,
+        bound=LAUNCH if launch > timed.clocks else _bound(busy, causes),
+        causes=causes | {FIXED: hardware["kernel_fixed"]},
+        simulation=timed.simulation,
+        run=timed.run,
         busy=busy,
     )
 
 
+def attribute(run: UnitRun, unit: float, clocks: float, total: float) -> dict[str, float]:
+    """Split a launch's ``total`` clocks among causes; the parts add up to it.
+
+    ``unit`` clocks, what the simulated unit takes for its load, are split as its waves spent
+    theirs. Where the memory serves the launch in fewer clocks than a unit with an equal share of it
+    takes, the waits for memory are that much shorter, and what waves do otherwise stays as it is.
+    Where it needs more, the rest is a cause of its own, ``bytes``; so is what the launch of all
+    workgroups takes beyond that, ``launch``.
+
+    Args:
+        unit: clocks of the simulated unit at its load.
+        clocks: the same, or what the memory needs.
+        total: the same, or what the launch of all workgroups takes.
+    """
+    every = max(1, int(run.by_wave.sum()))
+    spent = {
+        cause.name.lower(): unit * number / every
+        for cause, number in run.causes.items()
+        if cause is not Cause.IDLE
+    }
+    waits = sum(spent[name] for name in MEMORY_WAITS)
+    shorter = min(waits, max(0.0, unit - clocks))
+    for name in MEMORY_WAITS:
+        spent[name] -= shorter * spent[name] / waits if waits else 0.0
+    left = sum(spent.values())
+    part = min(unit, clocks) / left if left else 0.0  # 1 unless waits are shorter than that
+    spent = {name: part * number for name, number in spent.items()}
+    return spent | {BYTES: max(0.0, clocks - unit), LAUNCH: total - clocks}
+
+
 def traffic_for(kernel: Kernel, tiles: Tiles, hardware: Hardware) -> Traffic:
     """The launch's traffic with as many workgroups side by side as fit."""
-    units, xcds = int(hardware["compute_units"]), int(hardware["xcds"])
-    return traffic_of(tiles, xcds, units // xcds * kernel.resident)
+    per_xcd = int(hardware["compute_units"]) // int(hardware["xcds"])
+    return traffic_of(tiles, hardware, per_xcd * kernel.resident)
 
 
 def clock_of(hardware: Hardware, duty: float) -> float:
@@ -176,6 +219,22 @@ def clock_of(hardware: Hardware, duty: float) -> float:
     """
     law = hardware["clock_intercept"] - hardware["clock_slope"] * 100 * duty
     return float(min(hardware["max_clock"], law * hardware["clock_scale"]))
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """What a launch takes at one clock.
+
+    Attributes:
+        clocks: of the launch.
+        unit_clocks: of a unit by the simulation, at the launch's load.
+        simulation, run: the simulation, maybe of fewer workgroups, and what it gave.
+    """
+
+    clocks: float
+    unit_clocks: float
+    simulation: Simulation
+    run: UnitRun
 
 
 @dataclass(frozen=True)
@@ -189,26 +248,25 @@ class _Case:
     traffic: Traffic
     clock: float
 
-    def balanced(self) -> tuple[float, UnitRun]:
-        """Clocks of the fullest unit, and the run behind them.
+    def balanced(self) -> _Timed:
+        """Clocks of the launch, and the run behind them.
 
         Units do not all read at once: while some compute, others get more than an equal share of
         the bandwidth. The time lies between that with equal shares and that with the largest share
-        that one unit can take, and fabric and HBM must still have time for all bytes, once the
-        first data of the kernel has come; it is never less than what the bytes alone take.
+        that one unit can take, and the memory must still have time for all bytes, once the first
+        data of the kernel has come; it is never less than what the bytes alone take.
         """
-        equal, equal_run = self.clocks(1.0)
-        fast, fast_run = self.clocks(MOST_BOOST)
-        bytes_alone = self.demand(1.0)
-        needed = bytes_alone + self.lead(equal_run)
-        if needed <= fast:
-            return fast, fast_run
-        return max(bytes_alone, min(equal, needed)), equal_run
+        equal, fast = self.timed(1.0), self.timed(UNSHARED)
+        bytes_alone = self.demand()
+        needed = bytes_alone + self.lead(equal.run)
+        if needed <= fast.clocks:
+            return fast
+        return replace(equal, clocks=max(bytes_alone, min(equal.clocks, needed)))
 
-    def demand(self, clocks: float) -> float:
-        """Part of ``clocks`` that fabric or HBM need for the launch."""
-        busy = self.busy(clocks)
-        return max(busy["fabric"], busy["hbm"])
+    def demand(self) -> float:
+        """Clocks that fabric, HBM or the L2s need for the launch."""
+        busy = self.busy(1.0)
+        return max(busy["fabric"], busy["hbm"], busy["l2"])
 
     def lead(self, run: UnitRun) -> float:
         """Clocks until the first operand of the first workgroup is there."""
@@ -222,61 +280,68 @@ class _Case:
                 best = min(best, run.issued[position] + latency[stream])
         return best
 
-    def clocks(self, boost: float) -> tuple[float, UnitRun]:
-        """Clocks of the fullest unit at a boost.
+    def timed(self, boost: float) -> _Timed:
+        """A unit's clocks at a boost.
 
-        Beyond twice what fits and one, workgroups are extrapolated from the last that fit.
+        Up to twice what fits and one, the fullest unit is simulated. Beyond, workgroups go to
+        whichever unit of their XCD is free, so all units have about the mean load; its clocks are
+        extrapolated from what a workgroup adds once the unit is full.
         """
-        if self.tiles.persistent and self.tiles.count > self.tiles.grid:
+        if self._striding:
             return self._persistent(boost)
         load = self.load
         everyone = (load.active, load.active)
         few = self.kernel.resident + 1
         if load.most > 2 * few:
-            short, long = (self._run(groups, everyone, boost) for groups in (few, 2 * few))
-            slope = (long.clocks - short.clocks) / few
+            short, long = (self._unit(groups, everyone, boost) for groups in (few, 2 * few))
+            slope = (self._clocks(long) - self._clocks(short)) / few
             mean = self.tiles.count / load.active
-            return long.clocks + slope * (mean - 2 * few), long
+            return self._at(long, slope * (mean - 2 * few))
         if load.most == 1 or load.heavy == load.active:
-            heavy = self._run(load.most, everyone, boost)
-            return heavy.clocks, heavy
-        light = self._run(load.most - 1, everyone, boost)
-        heavy = self._run(load.most, (load.active, load.heavy), boost, float(light.clocks))
-        return heavy.clocks, heavy
+            return self._at(self._unit(load.most, everyone, boost))
+        light = self._clocks(self._unit(load.most - 1, everyone, boost))
+        return self._at(self._unit(load.most, (load.active, load.heavy), boost, light))
+
+    def _clocks(self, simulation: Simulation) -> float:
+        return float(simulation.run(self.hardware).clocks)
+
+    def _at(self, simulation: Simulation, more: float = 0.0) -> _Timed:
+        run = simulation.run(self.hardware)
+        return _Timed(run.clocks + more, run.clocks + more, simulation, run)
+
+    @property
+    def _striding(self) -> bool:
+        """Whether workgroups make more than one tile each."""
+        return self.tiles.persistent and self.tiles.count > self.tiles.grid
 
     @property
     def _traced(self) -> int:
-        """Tiles of the workgroup that :meth:`clocks` simulates last."""
-        striding = self.tiles.persistent and self.tiles.count > self.tiles.grid
-        return max(self.kernel.works) if striding else 1
+        """Tiles of the workgroup that :meth:`timed` simulates last."""
+        return max(self.kernel.works) if self._striding else 1
 
-    def _run(
+    def _unit(
         self, groups: int, active: tuple[int, int], boost: float, switch: float = float("inf")
-    ) -> UnitRun:
-        return simulate(
-            self.kernel.code, self.kernel.works[1], self.hardware,
+    ) -> Simulation:
+        return Simulation(
+            self.kernel.code, self.kernel.works[1],
             memory_state(self.kernel.buffers, self.traffic, active, switch, boost),
-            resident=self.kernel.resident, groups=groups, clock=self.clock,
-            interval=_interval(self.hardware), record=0,
+            self.kernel.resident, groups, self.clock, _interval(self.hardware),
         )  # fmt: skip
 
-    def _persistent(self, boost: float) -> tuple[float, UnitRun]:
+    def _persistent(self, boost: float) -> _Timed:
         """One workgroup per unit that makes many tiles: two lengths, extrapolated."""
         active = (self.load.active, self.load.active)
         memory = memory_state(self.kernel.buffers, self.traffic, active, boost=boost)
         few, many = sorted(self.kernel.works)[-2:]
         short, long = (
-            simulate(
-                self.kernel.code, self.kernel.works[tiles], self.hardware, memory,
-                resident=1, groups=1, clock=self.clock, record=0,
-            )
+            Simulation(self.kernel.code, self.kernel.works[tiles], memory, 1, 1, self.clock)
             for tiles in (few, many)
-        )  # fmt: skip
-        slope = (long.clocks - short.clocks) / (many - few)
-        return long.clocks + slope * (self.load.most - many), long
+        )
+        slope = (self._clocks(long) - self._clocks(short)) / (many - few)
+        return self._at(long, slope * (self.load.most - many))
 
     def busy(self, clocks: float) -> Mapping[str, float]:
-        """Part of ``clocks`` that fabric, HBM and the atomic units need for the whole launch."""
+        """Part of ``clocks`` that fabric, HBM, L2s and atomic units need for the whole launch."""
         hardware, active, work = self.hardware, self.load.active, self.kernel.works[1]
         steps = work.step[work.step[:, 1] >= 0]
         access = work.access[steps[:, 1]]
@@ -287,7 +352,7 @@ class _Case:
         state = memory_state(self.kernel.buffers, self.traffic, (active, active))
         per_clock = self.tiles.count / clocks
 
-        def part(far: Floats, read: float, write: float) -> float:
+        def part(far: Floats, read: float, write: float = float("inf")) -> float:
             needed = np.where(written, 1 / write, 1 / read) * far[stream] * bytes_
             return float(needed.sum()) * per_clock * self.clock / 1000
 
@@ -296,6 +361,7 @@ class _Case:
         return {
             "fabric": part(state.beyond_l2, hardware["mall_read"], hardware["mall_write"]),
             "hbm": part(state.to_hbm, hardware["hbm_read"] * reach, hardware["hbm_write"] * reach),
+            "l2": part(np.ones(len(state.to_hbm)), hardware["l2_read"]),
             "atomics": lanes * per_clock / hardware["atomic_rate"],
         }
 
@@ -305,15 +371,15 @@ def _interval(hardware: Hardware) -> float:
     return hardware["workgroup_launch"] * hardware["compute_units"] / hardware["xcds"]
 
 
-def _bound(busy: Mapping[str, float], causes: Mapping[Cause, float]) -> str:
+def _bound(busy: Mapping[str, float], causes: Mapping[str, float]) -> str:
     server = max(busy, key=lambda name: busy[name])
     if busy[server] >= SATURATED:
         return server
     groups = {
-        "memory latency": sum(causes[cause] for cause in MEMORY_CAUSES),
-        "issue": causes[Cause.ISSUE],
-        "matrix pipe": causes[Cause.MFMA],
-        "LDS and scalar waits": causes[Cause.LGKMCNT],
-        "barriers": causes[Cause.BARRIER],
+        "memory latency": sum(causes[cause] for cause in MEMORY_WAITS),
+        "issue": causes["issue"],
+        "matrix pipe": causes["mfma"],
+        "LDS and scalar waits": causes["lgkmcnt"],
+        "barriers": causes["barrier"],
     }
     return max(groups, key=lambda name: groups[name])

@@ -51,13 +51,17 @@ class Port(IntEnum):
 
 
 CAUSES, PORTS = len(Cause), len(Port)
-VM_LIMIT, LGKM_LIMIT = 63, 15
 RING = 64
+"""Completion times that are kept of each counter: more than any counter counts."""
 FLIGHTS = 4096
+"""Loads in flight that are kept: more than fit in flight when each is a single piece."""
 NEVER = 1 << 60
-OVERLAP_EARLIER = 8
-"""Clocks by which an accumulator input that partly overlaps an MFMA's result is there before the
-result can be read otherwise: passes + 2 wait states against passes + 4."""
+TAG = 1024
+"""Makes one number of two register numbers: more than there are registers."""
+PIECE = 64
+"""Bytes in which a trace counts what an access touches."""
+DWORDX2_BYTES = 512
+"""Bytes of a load of two dwords by all 64 lanes; the vector cache is slower with these."""
 
 # Fields of Slots.row: position in the work (-1 for an empty slot); number of the wave in its
 # workgroup; number of the workgroup; SIMD; priority and age for ties; when the wave could issue if
@@ -69,6 +73,7 @@ ARRIVED, LIVE, LAST = range(3)
 PIPE_FREE, BLOCK = 4, 5
 ARRAY, BUS, LDS_COUNT, TCP, QUEUE_COUNT, FLIGHT, FLIGHT_END, FLIGHT_BYTES = 0, 1, 3, 5, 6, 7, 8, 9
 OWED, REGARDED = 3, 5
+SCALAR_LINE, SCALAR_THERE, PAIR_LINE, PAIR_THERE = range(4)
 READS, WRITES, LATENCY_OF = 0, 4, 8
 """Columns of Params.rate: clocks per byte of the fabric before and after the switch, of HBM before
 and after, for reads and for writes; latency."""
@@ -113,10 +118,15 @@ class Params(NamedTuple):
         shared_port: 1 if LDS and vector memory share a port.
         l2_latency: until a store or an atomic is acknowledged.
         operand_read: what an MFMA keeps its SIMD from issuing.
+        overlap_earlier: by how much an accumulator input that partly overlaps an MFMA's result is
+            there before the result can be read otherwise.
+        packed_wait: how long after an MFMA's passes packed f32 has to wait.
+        vm_limit, lgkm_limit: what the counters count to.
         lds_tail: from the end of an LDS service to the data.
-        lds_queue, lds_bus, lds_write_turn: see the constants.
-        vmem_queue, in_flight, tcp: vector memory front end.
-        scalar_hit, scalar_l2, scalar_cold: scalar load latencies.
+        lds_pairs, lds_queue, lds_bus, lds_write_turn, lds_dma: see the constants.
+        vmem_queue, in_flight, tcp, tcp_least, tcp_dwordx2: vector memory front end.
+        scalar_hit, scalar_l2: scalar load latencies.
+        line_pieces: 64 B pieces of an L2 line.
         barrier: release after the last arrival.
         launch_interval: clocks between two workgroups that this CU is given.
         atomic_clk: clocks per atomic dword of this CU.
@@ -124,28 +134,39 @@ class Params(NamedTuple):
         write_buffer: bytes of this CU's stores that the L2 may hold back.
         rate: of each stream, float64 [streams, 9]: clocks per byte read and written, see
             :data:`READS`, and the latency beyond service.
+        scalar_cold: latency of a scalar load that is the first to touch its line, of each stream,
+            int64 [streams].
     """
 
     period: int
     shared_port: int
     l2_latency: int
     operand_read: int
+    overlap_earlier: int
+    packed_wait: int
+    vm_limit: int
+    lgkm_limit: int
     lds_tail: int
+    lds_pairs: int
     lds_queue: int
     lds_bus: int
     lds_write_turn: int
+    lds_dma: int
     vmem_queue: int
     in_flight: int
     tcp: int
+    tcp_least: int
+    tcp_dwordx2: int
     scalar_hit: int
     scalar_l2: int
-    scalar_cold: int
+    line_pieces: int
     barrier: int
     launch_interval: float
     atomic_clk: float
     switch: float
     write_buffer: float
     rate: Floats
+    scalar_cold: Ints
 
 
 class Shared(NamedTuple):
@@ -161,6 +182,8 @@ class Shared(NamedTuple):
         flight: end and bytes of loads in flight, a ring [FLIGHTS, 2].
         server: when the fabric, HBM and the atomic units are free; writes that the fabric and HBM
             still owe, in clocks, and until when that was reckoned [7].
+        scalar: what the scalar cache holds, direct mapped: pieces and when they are there, then the
+            same for the lines that they brought into the L2 [pieces, 4].
     """
 
     simd: Ints
@@ -169,6 +192,7 @@ class Shared(NamedTuple):
     queue_left: Ints
     flight: Ints
     server: Floats
+    scalar: Ints
 
 
 class Slots(NamedTuple):
@@ -226,7 +250,9 @@ def serve(
 
 
 @numba.njit(cache=True, nogil=True)
-def _enter(s: Slots, slot: int, code: Code, work: Work) -> None:  # pragma: no cover - compiled
+def _enter(
+    s: Slots, p: Params, slot: int, code: Code, work: Work
+) -> None:  # pragma: no cover - compiled
     """Work out what the wave's next instruction waits for by itself."""
     at = s.row[slot, AT]
     i = work.step[at, 0]
@@ -235,7 +261,7 @@ def _enter(s: Slots, slot: int, code: Code, work: Work) -> None:  # pragma: no c
         depend = max(depend, s.ready[slot, code.read[k]])
     first, end = code.table[i, SOURCE], code.table[i, SOURCE_END]
     if first >= 0:
-        depend = max(depend, _accumulator(s, slot, code, i, first, end))
+        depend = max(depend, _accumulator(s, p, slot, first, end))
     else:
         for k in range(code.table[i, WRITE], code.table[i, WRITE_END]):
             depend = max(depend, s.ready[slot, code.write[k]])
@@ -251,15 +277,15 @@ def _enter(s: Slots, slot: int, code: Code, work: Work) -> None:  # pragma: no c
 
 @numba.njit(cache=True, nogil=True)
 def _accumulator(
-    s: Slots, slot: int, code: Code, i: int, first: int, end: int
+    s: Slots, p: Params, slot: int, first: int, end: int
 ) -> int:  # pragma: no cover - compiled
     """When the third source of an MFMA is there: at once if it is exactly an MFMA's result."""
     same = True
     latest = 0
     for register in range(first, end):
         writer = s.writer[slot, register]
-        same = same and writer == first * 1024 + end
-        early = OVERLAP_EARLIER if writer >= 0 else 0
+        same = same and writer == first * TAG + end
+        early = p.overlap_earlier if writer >= 0 else 0
         latest = max(latest, s.ready[slot, register] - early)
     return 0 if same else int(latest)
 
@@ -299,15 +325,15 @@ def _holds(
         hold[4] = c.simd[simd, BLOCK + 2]
         hold[5] = c.simd[simd, 3]
     elif unit <= _LDS_LAST:
-        pair = simd % 2
+        pair = simd % p.lds_pairs
         hold[4] = c.simd[simd, BLOCK + 1]
         hold[3] = _queue_free(c.lds_left, pair, c.unit[LDS_COUNT + pair], p.lds_queue)
-        hold[3] = max(hold[3], _fallen(s.lgkm, slot, s.row[slot, LGKM_COUNT], LGKM_LIMIT - 1))
+        hold[3] = max(hold[3], _fallen(s.lgkm, slot, s.row[slot, LGKM_COUNT], p.lgkm_limit - 1))
         hold[5] = c.simd[simd, 2]
     elif unit <= _VM_LAST:
         hold[4] = c.simd[simd, BLOCK + 1]
         hold[3] = _queue_free(c.queue_left, 0, c.unit[QUEUE_COUNT], p.vmem_queue)
-        hold[3] = max(hold[3], _fallen(s.vm, slot, s.row[slot, VM_COUNT], VM_LIMIT - 1))
+        hold[3] = max(hold[3], _fallen(s.vm, slot, s.row[slot, VM_COUNT], p.vm_limit - 1))
         hold[5] = c.simd[simd, 2 if p.shared_port else 1]
     else:
         hold[4] = c.simd[simd, BLOCK + 2]
@@ -332,7 +358,7 @@ def _issue_matrix(
     c.simd[simd, BLOCK] = free + code.table[i, VALU_WAIT]
     c.simd[simd, BLOCK + 1] = free
     c.simd[simd, BLOCK + 2] = start + p.period
-    c.simd[simd, BLOCK + 3] = start + code.table[i, PIPE] + 3 * p.period
+    c.simd[simd, BLOCK + 3] = start + code.table[i, PIPE] + p.packed_wait
     return int(start)
 
 
@@ -341,7 +367,7 @@ def _issue_lds(
     c: Shared, p: Params, work: Work, access: int, unit: int, simd: int, time: int
 ) -> int:  # pragma: no cover - compiled
     """Pass the array and the pair's bus; returns when the data is there."""
-    pair = simd % 2
+    pair = simd % p.lds_pairs
     turns = work.access[access, TURNS] * (p.lds_write_turn if unit == _LDS_WRITE else 1)
     begin = max(time, c.unit[ARRAY])
     c.unit[ARRAY] = begin + turns
@@ -359,7 +385,9 @@ def _issue_vector_memory(
 ) -> int:  # pragma: no cover - compiled
     """Wait for the cache and for room in flight; returns when the counter falls."""
     bytes_, stream = work.access[access, BYTES], work.access[access, STREAM]
-    service = max(4, work.access[access, SEGMENTS] * 64 // p.tcp, 16 if wide else 0)
+    service = max(p.tcp_least, work.access[access, SEGMENTS] * PIECE // p.tcp)
+    if wide:
+        service = max(service, p.tcp_dwordx2)
     begin = max(time, c.unit[TCP])
     if unit <= _TO_LDS:
         begin = _room(c, p, begin, bytes_)
@@ -383,7 +411,7 @@ def _issue_vector_memory(
         c.unit[FLIGHT_END] = k + 1
         c.unit[FLIGHT_BYTES] += bytes_
     if unit == _TO_LDS:
-        c.unit[ARRAY] = max(c.unit[ARRAY], time) + -(-bytes_ // 128)
+        c.unit[ARRAY] = max(c.unit[ARRAY], time) + -(-bytes_ // p.lds_dma)
     return int(done)
 
 
@@ -442,18 +470,27 @@ def _room(c: Shared, p: Params, begin: int, bytes_: int) -> int:  # pragma: no c
 
 
 @numba.njit(cache=True, nogil=True)
-def _scalar_latency(
-    p: Params, lines: Ints, line: int, group: int, resident: int
+def _scalar_data(
+    p: Params, c: Shared, line: int, cold: int, time: int
 ) -> int:  # pragma: no cover - compiled
-    """A line is cold for the first workgroups of a kernel, then one that the CU has seen is a hit.
+    """When a scalar load's 64 B piece is there: from the scalar cache, the L2, or beyond.
 
-    ``lines`` is a small direct-mapped record of what the scalar cache holds (16 KB of 64 B lines).
+    ``cold`` is what it takes from beyond the L2, 0 if it must be in the L2 by now. A piece on its
+    way is there no earlier for whoever asks for it next, nor is the rest of its line in the L2.
     """
-    known = lines[line % 256] == line
-    lines[line % 256] = line
-    if group < resident and not known:
-        return p.scalar_cold
-    return p.scalar_hit if known else p.scalar_l2
+    whole = line // p.line_pieces
+    at, pair = line % len(c.scalar), whole % len(c.scalar)
+    if c.scalar[at, SCALAR_LINE] == line:
+        return int(max(time + p.scalar_hit, c.scalar[at, SCALAR_THERE]))
+    if cold and c.scalar[pair, PAIR_LINE] != whole:
+        done = time + cold
+        c.scalar[pair, PAIR_LINE], c.scalar[pair, PAIR_THERE] = whole, done
+    else:
+        done = time + p.scalar_l2
+        if c.scalar[pair, PAIR_LINE] == whole:
+            done = max(done, c.scalar[pair, PAIR_THERE])
+    c.scalar[at, SCALAR_LINE], c.scalar[at, SCALAR_THERE] = line, done
+    return int(done)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -503,8 +540,6 @@ def _settle(
     slot: int,
     i: int,
     time: int,
-    lines: Ints,
-    resident: int,
 ) -> int:  # pragma: no cover - compiled
     """Claim what the instruction uses; returns for how long it occupies its wave."""
     unit, simd, hold = code.table[i, UNIT], s.row[slot, SIMD], code.table[i, HOLD]
@@ -519,17 +554,18 @@ def _settle(
     elif unit <= _SMEM:
         c.simd[simd, 3] = time + hold
         if unit == _SMEM and access >= 0:
-            late = _scalar_latency(
-                p, lines, work.access[access, LINE], s.row[slot, GROUP], resident
-            )
-            _complete(s.row, s.lgkm, LGKM_COUNT, slot, time + late)
+            # What the first workgroups have asked for is in the L2 when later ones begin.
+            early = s.row[slot, GROUP] < len(s.team)
+            cold = p.scalar_cold[work.access[access, STREAM]] if early else 0
+            done = _scalar_data(p, c, work.access[access, LINE], cold, time)
+            _complete(s.row, s.lgkm, LGKM_COUNT, slot, done)
     elif unit <= _LDS_LAST:
         c.simd[simd, 2] = time + hold
         done = _issue_lds(c, p, work, access, unit, simd, time)
         _complete(s.row, s.lgkm, LGKM_COUNT, slot, done)
     elif unit <= _VM_LAST:
         c.simd[simd, 2 if p.shared_port else 1] = time + hold
-        wide = unit <= _TO_LDS and work.access[access, BYTES] == 512
+        wide = unit <= _TO_LDS and work.access[access, BYTES] == DWORDX2_BYTES
         done = _issue_vector_memory(c, p, work, access, unit, time, wide)
         _complete(s.row, s.vm, VM_COUNT, slot, done)
     if code.table[i, PRIORITY] >= 0:
@@ -543,7 +579,7 @@ def _write(s: Slots, code: Code, slot: int, i: int, start: int) -> None:  # prag
     """Note when the results can be read, and which MFMA made them."""
     tag = -1
     if code.table[i, UNIT] == _MFMA:
-        tag = code.table[i, RESULT] * 1024 + code.table[i, RESULT_END]
+        tag = code.table[i, RESULT] * TAG + code.table[i, RESULT_END]
     for k in range(code.table[i, WRITE], code.table[i, WRITE_END]):
         s.ready[slot, code.write[k]] = (
             start + code.table[i, LATENCY] if code.table[i, LATENCY] else 0
@@ -575,13 +611,21 @@ def _release(
         s.row[slot, NEXT] = time
         s.row[slot, PARKED] = 0
         s.row[slot, AT] += 1
-        _enter(s, slot, code, work)
+        _enter(s, p, slot, code, work)
     s.team[team, ARRIVED] = s.team[team, LAST] = 0
 
 
 @numba.njit(cache=True, nogil=True)
 def _begin(
-    s: Slots, log: Log, code: Code, work: Work, team: int, group: int, waves: int, time: int
+    s: Slots,
+    p: Params,
+    log: Log,
+    code: Code,
+    work: Work,
+    team: int,
+    group: int,
+    waves: int,
+    time: int,
 ) -> None:  # pragma: no cover - compiled
     """Place a workgroup on its slots."""
     s.team[team, LIVE], s.team[team, ARRIVED], s.team[team, LAST] = waves, 0, 0
@@ -594,7 +638,7 @@ def _begin(
         s.ready[slot, :] = 0
         s.writer[slot, :] = -1
         log.span[group * waves + s.row[slot, WAVE], 0] = time
-        _enter(s, slot, code, work)
+        _enter(s, p, slot, code, work)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -653,10 +697,9 @@ def run(
     waves = len(work.start) - 1
     teams = len(s.team)
     hold = np.zeros(6, np.int64)
-    lines = np.full(256, -1, np.int64)
     begun = 0
     for team in range(min(teams, groups)):
-        _begin(s, log, code, work, team, begun, waves, int(begun * p.launch_interval))
+        _begin(s, p, log, code, work, team, begun, waves, int(begun * p.launch_interval))
         begun += 1
     end = 0
     while True:
@@ -670,7 +713,7 @@ def run(
         _attribute(s, log, slot, hold, time, i, place)
         if place >= 0:
             log.issued[place] = time
-        taken = _settle(s, c, p, code, work, slot, i, time, lines, teams)
+        taken = _settle(s, c, p, code, work, slot, i, time)
         fetch = code.table[i, SCALED]
         _spend(log, row, i, place, 2, fetch)
         _spend(log, row, i, place, 6 if code.table[i, UNIT] == _NOP else 0, taken - fetch)
@@ -690,8 +733,8 @@ def run(
                 _release(s, p, log, code, work, team, waves, record)
             elif begun < groups:
                 start = max(s.row[slot, NEXT], int(begun * p.launch_interval))
-                _begin(s, log, code, work, team, begun, waves, start)
+                _begin(s, p, log, code, work, team, begun, waves, start)
                 begun += 1
         else:
             s.row[slot, AT] += 1
-            _enter(s, slot, code, work)
+            _enter(s, p, slot, code, work)

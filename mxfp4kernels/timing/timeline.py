@@ -45,21 +45,18 @@ class Segment:
 
 
 def segments_of(work: Work, run: UnitRun) -> list[Segment]:
-    """The recorded workgroup's clocks in order; those of a wave touch and cover its span.
+    """The first workgroup's clocks in order; those of a wave touch and cover its span.
 
     Raises:
         ValueError: the run recorded no workgroup.
     """
     if len(run.spent) == 0:
-        raise ValueError("simulate with record=N to have a timeline of workgroup N")
+        raise ValueError("simulate with record=0 to have a timeline of the first workgroup")
     made = []
     for wave in range(work.waves):
-        now = None
+        now = int(run.span[wave, 0])
         for position in range(work.start[wave], work.start[wave + 1]):
             spent = run.spent[position]
-            if now is None:
-                now = int(run.issued[position] - spent[[int(c) for c in ORDER[:5]]].sum())
-                now = min(now, int(run.span[:, 0].max()))
             for cause in ORDER:
                 if spent[cause]:
                     end = now + int(spent[cause])
@@ -98,8 +95,12 @@ def binned(segments: Iterable[Segment], width: int) -> list[Bin]:
     return made
 
 
-def page(title: str, program: Program, work: Work, run: UnitRun) -> str:
-    """A self-contained page: drag to move, wheel to zoom, point to read the instruction."""
+def page(title: str, program: Program, work: Work, run: UnitRun, about: str = "") -> str:
+    """A self-contained page: drag to move, wheel to zoom, point to read the instruction.
+
+    Args:
+        about: what the run stands for; a sentence without its full stop.
+    """
     segments = segments_of(work, run)
     flat = [[s.wave, s.start, s.end - s.start, int(s.cause), s.instruction] for s in segments]
     data = {
@@ -113,6 +114,7 @@ def page(title: str, program: Program, work: Work, run: UnitRun) -> str:
     return (
         _PAGE.replace("@TITLE@", html.escape(title))
         .replace("@TOTALS@", html.escape(totals))
+        .replace("@ABOUT@", html.escape(f" {about}." if about else ""))
         .replace("@DATA@", json.dumps(data, separators=(",", ":")).replace("</", "<\\/"))
     )
 
@@ -133,7 +135,7 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>@TITLE@</title>
 <style>body{font:14px sans-serif;margin:16px;color:#1b1f24;background:#fff}
 canvas{width:100%;border:1px solid #d8dee4;cursor:grab}#at{min-height:3em;font-family:monospace}
 .key span{display:inline-block;width:.9em;height:.9em;margin:0 .3em 0 1em}</style>
-<h1>@TITLE@</h1><p>Modelled, not measured. @TOTALS@.</p><p class="key" id="key"></p>
+<h1>@TITLE@</h1><p>Modelled, not measured.@ABOUT@ @TOTALS@.</p><p class="key" id="key"></p>
 <canvas id="view" height="320"></canvas><p id="at">Drag to move, wheel to zoom.</p>
 <script>
 const d=@DATA@,c=document.getElementById("view"),g=c.getContext("2d");

@@ -15,13 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .code import Ints
+from .constants import Hardware
 
 # Numba compiles functions below; its decorators are untyped.
 # mypy: disable-error-code="untyped-decorator"
 
-L2_BYTES = 4 << 20
-"""L2 of an XCD. Source: AMD ROCm GPU hardware specifications."""
-MALL_BYTES = 256 << 20
 A, B = 0, 1
 L2, MALL, HBM = 0, 1, 2
 
@@ -90,21 +88,21 @@ def tile_orders(tiles: Tiles, xcds: int) -> list[Ints]:
     return [part.astype(np.int64) for part in np.split(numbers, ends[:-1])]
 
 
-def traffic_of(tiles: Tiles, xcds: int, window: int) -> Traffic:
+def traffic_of(tiles: Tiles, hardware: Hardware, window: int) -> Traffic:
     """Replay a launch's reads.
 
     Args:
-        xcds: XCDs of the device.
         window: workgroups that run side by side on one XCD.
     """
-    orders = tile_orders(tiles, xcds)
+    orders = tile_orders(tiles, int(hardware["xcds"]))
     starts = np.cumsum([0, *map(len, orders)], dtype=np.int64)
     experts, expert = np.unique(tiles.expert, return_inverse=True)
     rows, row = np.unique(tiles.row, return_inverse=True)
     served = replay(
         np.concatenate(orders), starts, window, expert.astype(np.int64), tiles.row_start,
         row.astype(np.int64), len(rows), len(experts), tiles.columns, tiles.k_tiles,
-        tiles.row_bytes, tiles.column_bytes, L2_BYTES, MALL_BYTES,
+        tiles.row_bytes, tiles.column_bytes, int(hardware["l2_bytes"]),
+        int(hardware["mall_bytes"]),
     )  # fmt: skip
     return Traffic(served)
 

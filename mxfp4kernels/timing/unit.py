@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from .engine import (
     AT,
     CAUSES,
     FLIGHTS,
+    PIECE,
     RING,
     SIMD,
     WAVE,
@@ -26,7 +27,10 @@ from .engine import (
 )
 from .work import Work
 
-REGISTERS = 512
+ARGUMENTS = "kernarg"
+"""What the emulator calls the buffer of the kernel arguments."""
+WIDEST_READ = 16 * 64
+"""Bytes of a ds_read_b128 of a wave, whose latency the constant is."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class MemoryState:
         switch: clock at which the number changes.
         boost: how much more than its equal share a unit gets while it asks for it, because others
             compute at that time.
+        arguments: the stream that the kernel arguments are, -1 for none.
     """
 
     beyond_l2: Floats
@@ -47,14 +52,26 @@ class MemoryState:
     active: tuple[int, int] = (256, 256)
     switch: float = float("inf")
     boost: float = 1.0
+    arguments: int = -1
 
     @classmethod
     def uniform(
-        cls, streams: int, beyond_l2: float = 0.0, to_hbm: float = 0.0, active: int = 256
+        cls,
+        buffers: Sequence[str],
+        beyond_l2: float = 0.0,
+        to_hbm: float = 0.0,
+        active: int = 256,
     ) -> MemoryState:
-        """The same fractions for every stream."""
-        ones = np.ones(max(1, streams))
-        return cls(beyond_l2 * ones, to_hbm * ones, (active, active))
+        """The same fractions for every buffer."""
+        ones = np.ones(max(1, len(buffers)))
+        return cls(
+            beyond_l2 * ones, to_hbm * ones, (active, active), arguments=arguments_of(buffers)
+        )
+
+
+def arguments_of(buffers: Sequence[str]) -> int:
+    """Which of a trace's buffers the kernel arguments are, -1 for none."""
+    return buffers.index(ARGUMENTS) if ARGUMENTS in buffers else -1
 
 
 @dataclass(frozen=True)
@@ -112,29 +129,48 @@ def params_of(hardware: Hardware, memory: MemoryState, clock: float, interval: f
         rate[:, 4 + column] = memory.beyond_l2 / share["fabric_write"]
         rate[:, 6 + column] = memory.to_hbm / share["hbm_write"]
     rate[:, 8] = mean_latency(hardware, memory, clock)
-    wide = 16 * 64 / hardware["lds_bus"]
+    wide = WIDEST_READ / hardware["lds_bus"]
+    wait = hardware["issue_period"]
     return Params(
         period=int(hardware["issue_period"]),
         shared_port=int(hardware["shared_memory_port"]),
         l2_latency=int(hardware["l2_latency"]),
         operand_read=int(hardware["mfma_operand_read"]),
+        overlap_earlier=int(wait * (hardware["mfma_result_wait"] - hardware["mfma_overlap_wait"])),
+        packed_wait=int(wait * hardware["packed_f32_wait"]),
+        vm_limit=int(hardware["vmcnt_limit"]),
+        lgkm_limit=int(hardware["lgkmcnt_limit"]),
         lds_tail=int(hardware["lds_latency"] - wide),
+        lds_pairs=int(hardware["lds_pairs"]),
         lds_queue=int(hardware["lds_queue"]),
         lds_bus=int(hardware["lds_bus"]),
         lds_write_turn=int(hardware["lds_write_turn"]),
+        lds_dma=int(hardware["lds_dma_bandwidth"]),
         vmem_queue=int(hardware["vmem_queue"]),
         in_flight=int(hardware["vmem_in_flight"]),
         tcp=int(hardware["tcp_bandwidth"]),
+        tcp_least=int(hardware["tcp_least"]),
+        tcp_dwordx2=int(hardware["tcp_dwordx2"]),
         scalar_hit=int(hardware["smem_hit"]),
         scalar_l2=int(hardware["smem_l2"]),
-        scalar_cold=int(hardware["smem_cold"]),
+        line_pieces=int(hardware["l2_line"]) // PIECE,
         barrier=int(hardware["barrier_release"]),
         launch_interval=interval,
         atomic_clk=memory.active[0] / hardware["atomic_rate"],
         switch=memory.switch,
         write_buffer=hardware["write_buffer"],
         rate=rate,
+        scalar_cold=_scalar_cold(hardware, memory, clock),
     )
+
+
+def _scalar_cold(hardware: Hardware, memory: MemoryState, clock: float) -> Ints:
+    """Clocks of a first scalar load: arguments are new, the rest an earlier kernel left behind."""
+    left = hardware["smem_l2"] + hardware["mall_latency"] * clock
+    latency = np.full(len(memory.beyond_l2), round(left), np.int64)
+    if memory.arguments >= 0:
+        latency[memory.arguments] = round(hardware["smem_cold"])
+    return latency
 
 
 def mean_latency(hardware: Hardware, memory: MemoryState, clock: float) -> Floats:
@@ -199,8 +235,9 @@ def simulate(
     teams, simds = min(resident, groups), int(hardware["simds"])
     params = params_of(hardware, memory, clock or hardware["max_clock"], interval)
     log = _log(code, work, groups, record)
-    shared = _idle(simds, params)
-    clocks = int(run(code, work, params, _slots(work, teams, simds), shared, log, groups, record))
+    shared = _idle(simds, params, int(hardware["scalar_cache"]) // PIECE)
+    slots = _slots(work, teams, simds, int(hardware["vector_registers"]))
+    clocks = int(run(code, work, params, slots, shared, log, groups, record))
     executed = np.bincount(work.step[:, 0], minlength=len(code.table))
     return UnitRun(
         clocks=clocks,
@@ -216,6 +253,30 @@ def simulate(
     )
 
 
+@dataclass(frozen=True)
+class Simulation:
+    """Workgroups on one compute unit, ready to be run; see :func:`simulate`.
+
+    Attributes:
+        code, work, memory, resident, groups, clock, interval: as :func:`simulate` takes them.
+    """
+
+    code: Code
+    work: Work
+    memory: MemoryState
+    resident: int
+    groups: int
+    clock: float
+    interval: float = 0.0
+
+    def run(self, hardware: Hardware) -> UnitRun:
+        """Run them, the first workgroup recorded; the same each time."""
+        return simulate(
+            self.code, self.work, hardware, self.memory, resident=self.resident,
+            groups=self.groups, clock=self.clock, interval=self.interval, record=0,
+        )  # fmt: skip
+
+
 def _log(code: Code, work: Work, groups: int, record: int) -> Log:
     waves, positions = groups * work.waves, len(work.step) if record >= 0 else 0
     return Log(
@@ -227,18 +288,19 @@ def _log(code: Code, work: Work, groups: int, record: int) -> Log:
     )
 
 
-def _idle(simds: int, params: Params) -> Shared:
+def _idle(simds: int, params: Params, scalar_pieces: int) -> Shared:
     return Shared(
         simd=np.zeros((simds, 9), np.int64),
         unit=np.zeros(10, np.int64),
-        lds_left=np.zeros((2, params.lds_queue), np.int64),
+        lds_left=np.zeros((params.lds_pairs, params.lds_queue), np.int64),
         queue_left=np.zeros((1, params.vmem_queue), np.int64),
         flight=np.zeros((FLIGHTS, 2), np.int64),
         server=np.zeros(7),
+        scalar=np.full((scalar_pieces, 4), -1, np.int64),
     )
 
 
-def _slots(work: Work, teams: int, simds: int) -> Slots:
+def _slots(work: Work, teams: int, simds: int, registers: int) -> Slots:
     count = teams * work.waves
     numbers = np.arange(count, dtype=np.int64)
     row = np.zeros((count, 14), np.int64)
@@ -247,8 +309,8 @@ def _slots(work: Work, teams: int, simds: int) -> Slots:
     row[:, SIMD] = numbers % simds
     return Slots(
         row=row,
-        ready=np.zeros((count, REGISTERS), np.int64),
-        writer=np.full((count, REGISTERS), -1, np.int64),
+        ready=np.zeros((count, registers), np.int64),
+        writer=np.full((count, registers), -1, np.int64),
         vm=np.zeros((count, RING), np.int64),
         lgkm=np.zeros((count, RING), np.int64),
         team=np.zeros((teams, 3), np.int64),

@@ -46,7 +46,7 @@ class Micro:
         """Time it; ``memory``, ``resident``, ``groups``, ``record`` as for ``simulate``."""
         hardware = hardware or read_hardware()
         options = {"resident": 1, "groups": 1, "clock": CLOCK, "record": 0} | options
-        options.setdefault("memory", MemoryState.uniform(len(self.trace.buffers), active=1))
+        options.setdefault("memory", MemoryState.uniform(self.trace.buffers, active=1))
         return simulate(lower(self.program, hardware), self.work, hardware, **options)
 
     def issued(self, run: UnitRun, opcode: str, wave: int = 0) -> list[int]:

@@ -17,6 +17,7 @@ from mxfp4kernels.timing.traffic import HBM, L2, MALL, A, B, Tiles, Traffic, tra
 from .micro import micro
 
 ROW, COLUMN = 128, 32768
+HARDWARE = read_hardware()
 
 
 def tiles(blocks: int, columns: int, *, experts: int = 1, persistent: bool = False) -> Tiles:
@@ -36,29 +37,29 @@ def tiles(blocks: int, columns: int, *, experts: int = 1, persistent: bool = Fal
 
 def test_every_byte_is_served_once() -> None:
     made = tiles(24, 4, experts=3)
-    served = traffic_of(made, 8, 32).served
+    served = traffic_of(made, HARDWARE, 32).served
     assert served[A].sum() == 24 * 4 * 2 * ROW
     assert served[B].sum() == 24 * 4 * 2 * COLUMN
 
 
 def test_weights_come_from_hbm_once_and_from_the_mall_for_other_xcds() -> None:
     """Eight blocks of one expert and one column: each XCD has one, all read the same weights."""
-    served = traffic_of(tiles(8, 1), 8, 32).served
+    served = traffic_of(tiles(8, 1), HARDWARE, 32).served
     assert served[B].tolist() == [0, 7 * 2 * COLUMN, 2 * COLUMN]
     assert served[A, HBM] == 0
 
 
 def test_side_by_side_workgroups_of_an_xcd_share_its_l2() -> None:
     """Sixteen blocks, one column: two on each XCD, and the second finds the weights there."""
-    served = traffic_of(tiles(16, 1), 8, 32).served
+    served = traffic_of(tiles(16, 1), HARDWARE, 32).served
     assert served[B, L2] == 8 * 2 * COLUMN
     assert served[B, MALL] + served[B, HBM] == 8 * 2 * COLUMN
 
 
 def test_contiguous_ranges_keep_weights_on_one_xcd() -> None:
     """Persistent grids give an XCD neighbouring tiles, so blocks of an expert meet there."""
-    dealt = traffic_of(tiles(64, 1, experts=8), 8, 32)
-    ranges = traffic_of(tiles(64, 1, experts=8, persistent=True), 8, 32)
+    dealt = traffic_of(tiles(64, 1, experts=8), HARDWARE, 32)
+    ranges = traffic_of(tiles(64, 1, experts=8, persistent=True), HARDWARE, 32)
     assert ranges.beyond_l2(B) == pytest.approx(1 / 8)
     assert dealt.beyond_l2(B) == pytest.approx(1.0)
 
@@ -118,7 +119,7 @@ def test_a_streaming_launch_reaches_the_hbm_bandwidth_and_not_more(kernel: Kerne
     rate = moved / (made.us - hardware["kernel_fixed"]) / 1e6
     assert 0.9 * hardware["hbm_read"] < rate <= hardware["hbm_read"]
     assert made.bound == "hbm"
-    assert sum(made.causes.values()) == pytest.approx(made.us - hardware["kernel_fixed"])
+    assert sum(made.causes.values()) == pytest.approx(made.us)
 
 
 def test_a_timeline_covers_every_clock_of_a_wave(kernel: Kernel) -> None:
@@ -138,5 +139,5 @@ def test_a_timeline_covers_every_clock_of_a_wave(kernel: Kernel) -> None:
 
 def test_a_run_without_a_record_has_no_timeline(kernel: Kernel) -> None:
     made = micro("s_nop 0\n")
-    with pytest.raises(ValueError, match="record=N"):
+    with pytest.raises(ValueError, match="record=0"):
         segments_of(made.work, made.run(record=-1))

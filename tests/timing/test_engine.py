@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from mxfp4kernels.timing.constants import ConstantError, read_hardware
@@ -47,12 +46,53 @@ def test_scalar_loads_are_cold_once() -> None:
     assert wait[1] - load[1] == pytest.approx(hardware["smem_hit"], abs=4)
 
 
+def test_a_scalar_line_on_its_way_is_there_no_earlier_for_other_waves() -> None:
+    """All waves ask for the same arguments within a few clocks; none has them before the first."""
+    kernel = micro(PROLOGUE, data={"x": 64}, waves=4)
+    run = kernel.run()
+    there = [kernel.issued(run, "s_waitcnt", wave)[0] for wave in range(4)]
+    assert min(there) >= read_hardware()["smem_cold"]
+    assert max(there) - min(there) < 16
+
+
+def scalar(offset: int, kernarg: int = 512):
+    """Two scalar loads of kernel arguments, one after the other."""
+    body = (
+        f"s_load_dword s4, s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_load_dword s5, s[0:1], {offset}\n"
+    )
+    data = {f"x{k}": 64 for k in range(kernarg // 8)}
+    return micro(body + "s_waitcnt lgkmcnt(0)\n", data=data)
+
+
+@pytest.mark.parametrize(
+    ("offset", "constant"), [(60, "smem_hit"), (64, "smem_l2"), (128, "smem_cold")]
+)
+def test_the_other_half_of_a_line_is_in_the_l2(offset: int, constant: str) -> None:
+    kernel = scalar(offset)
+    run = kernel.run()
+    took = kernel.issued(run, "s_waitcnt")[1] - kernel.issued(run, "s_load")[1]
+    assert took == pytest.approx(read_hardware()[constant], abs=4)
+
+
+def test_what_an_earlier_kernel_left_comes_from_the_mall() -> None:
+    body = PROLOGUE + "s_load_dword s6, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n"
+    kernel, hardware = micro(body, data={"x": 64}), read_hardware()
+    run = kernel.run()
+    took = kernel.issued(run, "s_waitcnt")[1] - kernel.issued(run, "s_load")[1]
+    assert took == pytest.approx(hardware["smem_l2"] + hardware["mall_latency"] * CLOCK, abs=4)
+
+
+def test_workgroups_that_begin_later_find_scalar_lines_in_the_caches() -> None:
+    kernel = micro(PROLOGUE, data={"x": 64})
+    alone, two = kernel.run(), kernel.run(groups=2, resident=1)
+    assert two.clocks - alone.clocks < read_hardware()["smem_cold"] / 4
+
+
 def test_bytes_in_flight_bound_the_bandwidth() -> None:
     """With latency L a CU streams what may be in flight per round trip: 32 KB / L."""
     kernel = loads(48, waves=4)
     hardware = read_hardware().with_values({"mall_latency": 140})
-    streams = len(kernel.trace.buffers)
-    run = kernel.run(hardware, memory=MemoryState(np.ones(streams), np.zeros(streams), (1, 1)))
+    run = kernel.run(hardware, memory=MemoryState.uniform(kernel.trace.buffers, 1.0, active=1))
     trip = hardware["l2_latency"] + 140 * CLOCK
     start = min(kernel.issued(run, "global_load", wave)[0] for wave in range(4))
     rate = 48 * 4 * 1024 / (run.clocks - start - trip)
@@ -112,7 +152,7 @@ def test_better_hardware_is_never_slower(constant: str, faster: str) -> None:
     known = hardware.constant(constant)
     slower = known.low if faster == "high" else known.high
     better = known.high if faster == "high" else known.low
-    state = MemoryState.uniform(len(kernel.trace.buffers), 1.0, 0.8)
+    state = MemoryState.uniform(kernel.trace.buffers, 1.0, 0.8)
     clocks = [
         kernel.run(hardware.with_values({constant: value}), memory=state, groups=4).clocks
         for value in (slower, better)
@@ -122,9 +162,8 @@ def test_better_hardware_is_never_slower(constant: str, faster: str) -> None:
 
 def test_more_active_units_never_give_one_more_bandwidth() -> None:
     kernel = loads(48, waves=4)
-    streams = len(kernel.trace.buffers)
     clocks = [
-        kernel.run(memory=MemoryState.uniform(streams, 1.0, 1.0, active)).clocks
+        kernel.run(memory=MemoryState.uniform(kernel.trace.buffers, 1.0, 1.0, active)).clocks
         for active in (8, 64, 128, 256)
     ]
     assert clocks == sorted(clocks)
