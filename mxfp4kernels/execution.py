@@ -140,8 +140,12 @@ def run_rows(result: RunResult) -> list[Row]:
 
 
 def hazard_rows(report: Report) -> list[Row]:
-    """Every hazard: both instructions with their lines, the waves, and what is missing."""
-    return [
+    """Every hazard: both instructions with their lines, the waves, and what is missing.
+
+    A read of what nothing has written comes after them, of kind ``undefined`` and without a first
+    instruction.
+    """
+    hazards: list[Row] = [
         {
             "kind": hazard.kind,
             "first_line": hazard.first.line,
@@ -152,6 +156,18 @@ def hazard_rows(report: Report) -> list[Row]:
             "missing": hazard.missing,
         }
         for hazard in report.hazards
+    ]
+    return hazards + [
+        {
+            "kind": "undefined",
+            "first_line": "",
+            "first": "",
+            "second_line": read.instruction.line,
+            "second": read.instruction.text,
+            "where": f"{read.where}: {read.what}",
+            "missing": "nothing has written what it reads",
+        }
+        for read in report.undefined
     ]
 
 
@@ -172,9 +188,19 @@ def verdict(report: Report) -> str:
     """The report in one line."""
     if report.clean:
         return f"clean: no hazard, the same bytes in all of {len(report.orders)} orders of waves"
+    found = []
+    if report.hazards:
+        found.append(f"{len(report.hazards)} pairs of instructions that nothing orders")
+    if report.undefined:
+        found.append(f"{len(report.undefined)} reads of what nothing has written")
     buffers = sorted({one.buffer for one in report.differences if not one.atomic})
-    bytes_ = f"; the order of waves shows in {', '.join(buffers)}" if buffers else ""
-    return f"{len(report.hazards)} pairs of instructions that nothing orders{bytes_}"
+    if buffers:
+        found.append(f"the order of waves shows in {', '.join(buffers)}")
+    return "; ".join(found) + _early_end(report)
+
+
+def _early_end(report: Report) -> str:
+    return "" if report.fault is None else f"; the run ended early: {report.fault}"
 
 
 def needless_summary(report: Report) -> str:
@@ -182,4 +208,5 @@ def needless_summary(report: Report) -> str:
     reached = sum(need.reached for need in report.needs)
     left = len(report.needs) - reached
     unreached = f"; {left} were not reached and are not judged" if left else ""
-    return f"{len(report.needless)} of {reached} can be dropped, one at a time{unreached}"
+    dropped = f"{len(report.needless)} of {reached} can be dropped, one at a time{unreached}"
+    return dropped + _early_end(report)

@@ -203,7 +203,9 @@ def _check_vector(site: Site, uses: Uses) -> None:
     else:
         _check_literal_place(site, opcode, encoding, sources)
     scalars = {(o.first, o.count, o.kind) for o in sources if o.kind in ("s", "status", "aperture")}
-    if SCALAR_ROWS + VCC in uses.reads and not any(o.first == VCC for o in sources):
+    if SCALAR_ROWS + VCC in uses.reads and not any(
+        o.first == VCC or o.kind == "status" for o in sources
+    ):
         scalars.add((VCC, 2, "s"))
     if len(scalars) + len(literals) > 1:
         raise _illegal(

@@ -133,7 +133,7 @@ def _pack_fp8(site: Site, opcode: str, encoding: str) -> Execute:
     high = site.bits("op_sel", 3, 0)[2]
     codec = _codec(opcode)
     readers = [site.read(operand, "f32") for operand in site.operands[1:]]
-    row = site.vector(0, 1, read=True, write=True)
+    row = site.vector(0, 1, write=True, keep=True)
 
     def execute(w: Waves) -> None:
         low, up = (codec.encode(reader(w).astype(np.float64)) for reader in readers)
@@ -231,7 +231,7 @@ def _pack_fp4(site: Site, opcode: str, encoding: str) -> Execute:
     scale = site.read(site.operands[1 + count], "f32")
     selected = site.bits("op_sel", 4, 0)
     byte = selected[2] + 2 * selected[3]
-    row = site.vector(0, 1, read=True, write=True)
+    row = site.vector(0, 1, write=True, keep=True)
 
     def execute(w: Waves) -> None:
         low, high = (floats.to_e2m1(x) for x in _scaled(source(w), scale(w)))
@@ -251,7 +251,7 @@ def _pack_scaled_fp8(site: Site, opcode: str, encoding: str) -> Execute:
     scale = site.read(site.operands[1 + count], "f32")
     half = site.bits("op_sel", 4, 0)[3]
     codec = _codec(form)
-    row = site.vector(0, 1, read=True, write=True)
+    row = site.vector(0, 1, write=True, keep=True)
 
     def execute(w: Waves) -> None:
         low, high = (codec.encode(x) for x in _scaled(source(w), scale(w)))

@@ -46,7 +46,7 @@ def _read_lane(site: Site, opcode: str, encoding: str) -> Execute:
 def _write_lane(site: Site, opcode: str, encoding: str) -> Execute:
     """EXEC is ignored; the other lanes keep their values."""
     site.expect(3)
-    row = site.vector(0, 1, read=True, write=True)
+    row = site.vector(0, 1, write=True, keep=True)
     value = site.read(site.operands[1], "b32")
     lane = _lane(site, 2)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from mxfp4kernels.emulator.defined import Defined
 from mxfp4kernels.emulator.transfers import LGKMCNT, VMCNT, Access, ScalarLoad, Transfer
 
 VECTOR, LOCAL, SCALAR, FLAT = "vector memory", "LDS", "scalar memory", "flat"
@@ -85,19 +86,19 @@ class Flights:
         defined: registers that have been written, or that the launch sets up.
     """
 
+    defined: Defined
     flights: list[Flight] = field(default_factory=list)
     issued: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys((VECTOR, LOCAL, SCALAR, FLAT), 0)
     )
     busy: dict[int, Flight] = field(default_factory=dict)
-    defined: frozenset[int] = frozenset()
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Flights:
         """The part of the chosen waves."""
         parts = [flight.take(chosen) for flight in self.flights]
         twin = dict(zip(map(id, self.flights), parts, strict=True))
         busy = {row: twin[id(flight)] for row, flight in self.busy.items()}
-        return Flights(parts, dict(self.issued), busy, self.defined)
+        return Flights(self.defined.take(chosen), parts, dict(self.issued), busy)
 
     def key(self) -> tuple[object, ...]:
         """Equal for batches that can be joined."""
@@ -112,8 +113,8 @@ class Flights:
             parts.append(_join(together, order))
         twin = dict(zip(map(id, self.flights), parts, strict=True))
         busy = {row: twin[id(flight)] for row, flight in self.busy.items()}
-        defined = self.defined.intersection(*(other.defined for other in others))
-        return Flights(parts, dict(self.issued), busy, defined)
+        defined = self.defined.joined([other.defined for other in others], order)
+        return Flights(defined, parts, dict(self.issued), busy)
 
     def add(self, flight: Flight) -> None:
         """A newly issued one; its registers now wait for it."""

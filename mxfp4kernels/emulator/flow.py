@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
-from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
+from mxfp4kernels.emulator.site import SCALAR_ROWS, SCC_ROW, Array, Site
 from mxfp4kernels.emulator.waves import EXEC, VCC, Mode, Waves
 
 
@@ -66,6 +66,8 @@ def _branch(site: Site, opcode: str, encoding: str) -> Flow:
         raise site.fail(f"label {label} lies behind the last instruction")
     if "vcc" in opcode:
         site.reads.update((SCALAR_ROWS + VCC, SCALAR_ROWS + VCC + 1))
+    elif "scc" in opcode:
+        site.reads.add(SCC_ROW)
     return Flow(Stop.BRANCH, target, CONDITIONS[opcode])
 
 

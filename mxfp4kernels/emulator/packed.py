@@ -200,7 +200,7 @@ def _mixed(site: Site, opcode: str, encoding: str) -> Execute:
     ]
     clamp = site.flag("clamp")
     half = None if "mix_" in opcode else "hi" in opcode
-    row = site.vector(0, 1, read=half is not None, write=True)
+    row = site.vector(0, 1, write=True, keep=half is not None)
 
     def execute(w: Waves) -> None:
         values = []

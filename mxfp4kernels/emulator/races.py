@@ -107,7 +107,7 @@ def _check(
                         finding = 0
                     marks[entry] |= np.uint8(finding)
                     found |= finding
-            if kind == READ and not written:
+            if kind in (READ, ATOMIC) and not written:
                 found |= UNWRITTEN
             shadow[kind, wave, byte] = record
     return found

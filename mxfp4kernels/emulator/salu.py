@@ -12,7 +12,7 @@ import numpy as np
 from mxfp4kernels.emulator.operands import Operand
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.scalar import TABLE, ScalarOp, overflow_add
-from mxfp4kernels.emulator.site import DTYPES, Array, Reader, Site
+from mxfp4kernels.emulator.site import DTYPES, SCC_ROW, Array, Reader, Site
 from mxfp4kernels.emulator.waves import EXEC, M0, Waves
 
 U32, I32, U64, I64 = np.uint32, np.int32, np.uint64, np.int64
@@ -45,6 +45,8 @@ def _build(site: Site, opcode: str, encoding: str) -> Execute:
     if len(given) != len(op.sources):
         raise site.fail(f"needs {len(op.sources)} sources, got {len(given)}")
     readers = [site.read(o, kind) for o, kind in zip(given, op.sources, strict=True)]
+    if op.scc is not None:
+        site.writes.add(SCC_ROW)
     return _executor(op, readers, site.write(site.operands[0], op.result))
 
 
@@ -70,6 +72,7 @@ def _per_wave(w: Waves, flag: Array) -> Array:
 def _compare(site: Site, opcode: str, encoding: str) -> Execute:
     site.expect(2)
     kind, relation = COMPARE[opcode]
+    site.writes.add(SCC_ROW)
     a, b = (site.read(operand, kind) for operand in site.operands)
 
     def execute(w: Waves) -> None:
@@ -84,6 +87,7 @@ def _bit_compare(site: Site, opcode: str, encoding: str) -> Execute:
     wide = opcode.endswith("64")
     a = site.read(site.operands[0], "b64" if wide else "b32")
     position = site.read(site.operands[1], "u32")
+    site.writes.add(SCC_ROW)
     wanted, mask = opcode[8] == "1", U32(63 if wide else 31)
 
     def execute(w: Waves) -> None:
@@ -100,6 +104,8 @@ def _with_carry(site: Site, opcode: str, encoding: str) -> Execute:
     a, b = site.read(site.operands[1], "u32"), site.read(site.operands[2], "u32")
     write = site.write(site.operands[0], "u32")
     sign = 1 if opcode == "s_addc_u32" else -1
+    site.reads.add(SCC_ROW)
+    site.writes.add(SCC_ROW)
 
     def execute(w: Waves) -> None:
         total = a(w).astype(I64) + sign * (b(w).astype(I64) + w.scc)
@@ -112,6 +118,7 @@ def _with_carry(site: Site, opcode: str, encoding: str) -> Execute:
 @REGISTRY.add("s_cselect_b32", "s_cselect_b64", "s_cmov_b32", "s_cmov_b64")
 def _select(site: Site, opcode: str, encoding: str) -> Execute:
     kind = opcode[-3:]
+    site.reads.add(SCC_ROW)
     taken = site.read(site.operands[1], kind)
     other = site.read(site.operands[0 if "cmov" in opcode else 2], kind)
     write = site.write(site.operands[0], kind)
@@ -139,6 +146,7 @@ def _save_exec(site: Site, opcode: str, encoding: str) -> Execute:
     site.expect(2)
     source = site.read(site.operands[1], "b64")
     write = site.write(site.operands[0], "b64")
+    site.writes.add(SCC_ROW)
     combine = SAVEEXEC[opcode.split("_")[1]]
     stores_result = "wrexec" in opcode
 
@@ -170,9 +178,12 @@ def _with_immediate(site: Site, opcode: str, encoding: str) -> Execute:
         site.reads.clear()
         return lambda w: write(w, value)
     if opcode == "s_cmovk_i32":
+        site.reads.add(SCC_ROW)
         return lambda w: write(w, np.where(w.scc, value, old(w)))
     if opcode == "s_mulk_i32":
         return lambda w: write(w, old(w) * value)
+
+    site.writes.add(SCC_ROW)
 
     def add(w: Waves) -> None:
         before = old(w)
@@ -188,6 +199,7 @@ def _with_immediate(site: Site, opcode: str, encoding: str) -> Execute:
 def _compare_immediate(site: Site, opcode: str, encoding: str) -> Execute:
     site.expect(2)
     name, kind = opcode.split("_")[2:]
+    site.writes.add(SCC_ROW)
     value = _immediate(site, site.operands[1])
     constant = np.array([[value & 0xFFFF if kind == "u32" else value]], DTYPES[kind])
     read, relation = site.read(site.operands[0], kind), RELATIONS[name]

@@ -9,6 +9,10 @@ Three things are done that a device does not do on request:
   that covers all interleavings (see :mod:`~mxfp4kernels.emulator.races`). A load to LDS counts
   from its issue to the wait that ends it.
 
+A read of a register or an LDS byte that nothing has written is reported, too. It is kept per wave
+and register, and per workgroup and byte: a register of which the wave wrote one lane or one byte
+counts as written, and a wave without an active lane may read any vector register.
+
 The same run tells which waits carry no order: for every use of a result and every pair of accesses
 it is known whether the order rests on one wait, or one barrier, alone. What no order rests on can
 be dropped, one at a time, without a hazard in any interleaving of the paths that were run.
@@ -49,8 +53,8 @@ class Report:
         undefined: reads of registers and LDS bytes that nothing has written.
         needs: for every wait (by counter) and barrier, whether the program can do without it.
         orders: the orders that were run.
-        fault: the error that ended the run early, where hazards found before may explain it; the
-            needs are then those of the part that ran.
+        fault: the error that ended the run early, where hazards or undefined reads found before
+            may explain it; the needs are then those of the part that ran.
     """
 
     decoded: Decoded
@@ -63,8 +67,8 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """No hazard, and no difference that atomics do not explain."""
-        return not self.hazards and all(d.atomic for d in self.differences)
+        """No hazard, no undefined read, and no difference that atomics do not explain."""
+        return not (self.hazards or self.undefined) and all(d.atomic for d in self.differences)
 
     def beyond(self, other: Report) -> tuple[Hazard, ...]:
         """Hazards between instructions that ``other``, of the same program or a mutant, has not."""
@@ -96,7 +100,8 @@ def sanitize(
             and needs do not depend on it; differences are told against the first.
 
     The other arguments and the errors raised are those of
-    :func:`~mxfp4kernels.emulator.launch.launch`; a fault after a hazard is in the report instead.
+    :func:`~mxfp4kernels.emulator.launch.launch`; a fault after a finding is in the report
+    instead.
     """
     call = prepare(program, kernarg, grid, block, memory, workgroups, dynamic_lds)
     chosen = tuple(run_orders) if run_orders is not None else orders(call.waves_per_workgroup)
@@ -124,11 +129,11 @@ def sanitize(
 def _attempt(
     call: Launch, order: Order, ledger: Ledger, limit: int, *, watch: bool
 ) -> EmulatorError | None:
-    """Run one order; an error is handed back if hazards found before it may explain it."""
+    """Run one order; an error is handed back if what was found before may explain it."""
     try:
         _run(call, order, ledger, limit, watch)
     except EmulatorError as error:
-        if not ledger.hazards:
+        if not (ledger.hazards or ledger.undefined):
             raise
         return error
     return None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mxfp4kernels.emulator.errors import UnsupportedInstruction
 from mxfp4kernels.emulator.operands import Operand, OperandError, parse_operand
-from mxfp4kernels.emulator.waves import EXEC, VCC, Layout, Waves
+from mxfp4kernels.emulator.waves import EXEC, SGPR_ROWS, VCC, Layout, Waves
 from mxfp4kernels.isa.program import Instruction, Program
 
 Array = npt.NDArray[Any]
@@ -45,15 +45,24 @@ def integer_limits(dtype: type[Any]) -> np.iinfo[Any]:
 
 SCALAR_ROWS = 1 << 16
 """Offset of the scalar registers in :attr:`Site.reads` and :attr:`Site.writes`."""
+SCC_ROW = SCALAR_ROWS + SGPR_ROWS
+"""SCC among the scalar registers there."""
 SHIFT32 = np.uint64(32)
 
 
 @dataclass(frozen=True)
 class Uses:
-    """Registers that an instruction reads and writes, as rows (scalars offset)."""
+    """Registers that an instruction reads and writes, as rows (scalars offset).
+
+    Attributes:
+        reads: all that it reads.
+        writes: all that it writes.
+        sources: what its result depends on: not those of which it only keeps a part.
+    """
 
     reads: frozenset[int]
     writes: frozenset[int]
+    sources: frozenset[int]
 
 
 class Site:
@@ -69,6 +78,7 @@ class Site:
         self.layout = layout
         self.reads: set[int] = set()
         self.writes: set[int] = set()
+        self.kept: set[int] = set()
         self._modifiers = dict(instruction.modifiers)
         self._asked: set[str] = set()
         try:
@@ -121,7 +131,8 @@ class Site:
         left = [name for name in self._modifiers if name not in self._asked]
         if left:
             raise self.fail(f"modifier {', '.join(left)} is not implemented here")
-        return Uses(frozenset(self.reads), frozenset(self.writes))
+        sources = frozenset(self.reads)
+        return Uses(sources | self.kept, frozenset(self.writes), sources)
 
     def expect(self, *counts: int) -> None:
         """Refuse any other number of operands."""
@@ -146,8 +157,14 @@ class Site:
         if operand.kind in ("v", "a", "s") and operand.count != dwords:
             raise self.fail(f"operand {operand.text} must be {dwords} registers wide")
 
-    def vector(self, index: int, dwords: int, *, read: bool = False, write: bool = False) -> int:
-        """First row of vector operand ``index``, which must be ``dwords`` registers wide."""
+    def vector(
+        self, index: int, dwords: int, *, read: bool = False, write: bool = False,
+        keep: bool = False,
+    ) -> int:  # fmt: skip
+        """First row of vector operand ``index``, which must be ``dwords`` registers wide.
+
+        ``keep`` is for a destination of which a part survives.
+        """
         operand = self.operands[index]
         if not operand.is_vector:
             raise self.fail(f"operand {operand.text} must be a vector register")
@@ -156,6 +173,8 @@ class Site:
             self.reads.update(self.rows(operand))
         if write:
             self.writes.update(self.rows(operand))
+        if keep:
+            self.kept.update(self.rows(operand))
         return self.row(operand)
 
     def scalar(self, index: int, dwords: int, *, read: bool = False, write: bool = False) -> int:
@@ -189,6 +208,7 @@ class Site:
             word = np.array([[value >> 32 * part & 0xFFFFFFFF]], np.uint32)
             return lambda w: word
         if operand.kind == "status":
+            self.reads.update(STATUS_ROWS[operand.text.removeprefix("src_")])
             return _status(operand.text.removeprefix("src_"), part)
         raise self.fail(f"operand {operand.text} is not understood")
 
@@ -253,7 +273,7 @@ class Site:
         if width == 32:
             return lambda w, value: store32(w, row, value.view(np.uint32))
         if keep_high:
-            self.reads.add(row)
+            self.kept.add(row)
             return lambda w, value: store32(
                 w, row, w.v[row] & np.uint32(0xFFFF0000) | value.view(np.uint16)
             )
@@ -298,6 +318,14 @@ class Site:
         self.reads.update(self.rows(operand))
         row = operand.first
         return lambda w: w.mask(row)
+
+
+STATUS_ROWS = {
+    "scc": (SCC_ROW,),
+    "vccz": (SCALAR_ROWS + VCC, SCALAR_ROWS + VCC + 1),
+    "execz": (SCALAR_ROWS + EXEC, SCALAR_ROWS + EXEC + 1),
+}
+"""What a bit of the status shows."""
 
 
 def _status(name: str, part: int) -> Reader:

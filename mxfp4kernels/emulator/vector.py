@@ -146,7 +146,7 @@ class Result:
         self.row = site.row(operand) if operand.is_vector else -1
         partial = high is not None or self.dpp
         if partial or (self.sdwa and self.sdwa.unused == "UNUSED_PRESERVE"):
-            site.reads.update(site.rows(operand))
+            site.kept.update(site.rows(operand))
 
     def store(self, w: Waves, value: Array) -> None:
         """Store where the lane mask allows."""

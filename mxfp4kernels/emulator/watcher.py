@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mxfp4kernels.emulator.decode import Decoded, Step
+from mxfp4kernels.emulator.defined import Defined
 from mxfp4kernels.emulator.errors import AccessError
 from mxfp4kernels.emulator.findings import Hazard, Undefined
 from mxfp4kernels.emulator.flights import COUNTER, FLAT, ORDERED, Flight, Flights, class_of
 from mxfp4kernels.emulator.flow import Flow, Stop
+from mxfp4kernels.emulator.operands import SPECIAL
 from mxfp4kernels.emulator.orders import Order
 from mxfp4kernels.emulator.races import (
     ATOMIC,
@@ -30,7 +32,7 @@ from mxfp4kernels.emulator.races import (
 from mxfp4kernels.emulator.scheduler import Scheduler
 from mxfp4kernels.emulator.site import SCALAR_ROWS
 from mxfp4kernels.emulator.transfers import Access, Atomic, Transfer
-from mxfp4kernels.emulator.waves import LANES, REGISTER_POISON, Layout, Waves
+from mxfp4kernels.emulator.waves import LANES, REGISTER_POISON, SGPR_ROWS, Layout, Waves
 from mxfp4kernels.isa.waitcnt import waitcnt
 
 WaitKey = tuple[int, str | None]
@@ -60,12 +62,16 @@ class Ledger:
         self.largest[key] = min(largest, self.largest.get(key, largest))
 
 
+SPECIAL_NAMES = {
+    row: name for name, (row, dwords) in SPECIAL.items() if dwords == 1
+} | {SGPR_ROWS: "scc"}  # fmt: skip
+
+
 def register_name(row: int, layout: Layout) -> str:
     """The register of a recorded row."""
     if row >= SCALAR_ROWS:
         number = row - SCALAR_ROWS
-        special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi"}
-        return special.get(number, f"s{number}")
+        return SPECIAL_NAMES.get(number, f"s{number}")
     return f"v{row}" if row < layout.vgprs else f"a{row - layout.vgprs}"
 
 
@@ -111,13 +117,12 @@ class Watcher(Scheduler):
             if step.instruction.opcode == "s_waitcnt"
         }
         self._touched = [step.uses.reads | step.uses.writes for step in decoded.steps]
-        self._read_only = [step.uses.reads - step.uses.writes for step in decoded.steps]
 
     # ---- order of waves
 
     def run(self, waves: Waves) -> None:
         """Run until every wave has ended, the chosen wave apart."""
-        waves.flights = Flights(defined=set_up_rows(waves))
+        waves.flights = Flights(Defined(waves.count, set_up_rows(waves)))
         if self.order.wave < 0:
             super().run(waves)
             return
@@ -176,6 +181,7 @@ class Watcher(Scheduler):
         """A branch reads registers, too; an end lets everything in flight happen."""
         if self.watch:
             self._check_registers(w, w.pc)
+            self._check_defined(w, w.pc, self.decoded.steps[w.pc])
         if flow.stop is Stop.END:
             assert w.flights is not None
             for flight in w.flights.flights:
@@ -260,17 +266,17 @@ class Watcher(Scheduler):
     def _check_defined(self, w: Waves, at: int, step: Step) -> None:
         """Report reads of registers that nothing has written.
 
-        A register of which a part is replaced counts as written, and the rest is not looked at.
+        A wave without an active lane may read what it likes: code of a branch that it did not take.
         """
-        flights = w.flights
-        assert flights is not None
-        if not step.uses.writes <= flights.defined:
-            flights.defined = flights.defined | step.uses.writes
-        for row in self._read_only[at]:
-            if row not in flights.defined and (at, row) not in self.ledger.undefined:
+        assert w.flights is not None
+        defined = w.flights.defined
+        for row, lacking in defined.lacking(step.uses.sources):
+            reading = lacking if row >= SCALAR_ROWS else lacking & w.lanes.any(axis=1)
+            if reading.any() and (at, row) not in self.ledger.undefined:
                 name = register_name(row, self.decoded.layout)
-                found = Undefined(step.instruction, name, self.describe(w, 0))
-                self.ledger.undefined[at, row] = found
+                place = self.describe(w, int(reading.argmax()))
+                self.ledger.undefined[at, row] = Undefined(step.instruction, name, place)
+        defined.write(step.uses.writes)
 
     def _follows_in_order(self, flight: Flight, step: Step) -> bool:
         """Whether the step is a load that returns after the flight anyway."""
@@ -330,7 +336,7 @@ class Watcher(Scheduler):
                     mask = mask | access.zero[position]
                 local = access.local[position]
                 found |= self.races.lds(when, FILL, record, local, mask, max(4, size))
-            if found & UNWRITTEN and kind == READ and transfer.space == "lds":
+            if found & UNWRITTEN and kind in (READ, ATOMIC) and transfer.space == "lds":
                 undefined = Undefined(
                     self.decoded.steps[at].instruction, "LDS", self.describe(w, position)
                 )

@@ -87,7 +87,10 @@ def _layer(problem: Problem, case: Case, texts: Sequence[str]) -> dict[str, Any]
 
 
 class InconsistentReport(RuntimeError):
-    """Bytes depend on the order of waves, and the sanitizer names no hazard."""
+    """Bytes depend on the order of waves, and the sanitizer names no hazard.
+
+    Or a kernel reads what nothing has written, for which the tables have no column.
+    """
 
 
 def _sanitized(verification: Verification, case: Case, text: str) -> Report:
@@ -105,6 +108,9 @@ def _sanitized(verification: Verification, case: Case, text: str) -> Report:
         workgroups=_judged(verification),
         run_orders=None if case.every_order else [LOCKSTEP],
     )
+    if report.undefined:
+        reads = "; ".join(map(str, report.undefined))
+        raise InconsistentReport(f"{problem.variant}: {reads}")
     if not report.hazards and not report.clean:
         raise InconsistentReport(f"{problem.variant}: {report.differences}")
     return report

@@ -10,7 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxfp4kernels.emulator import Memory, RunResult, launch, pack_kernarg, sanitize
+from mxfp4kernels.emulator import (
+    Memory,
+    RunResult,
+    explicit_arguments,
+    launch,
+    pack_kernarg,
+    sanitize,
+)
 from mxfp4kernels.isa import Program
 from mxfp4kernels.isa.parser import parse_all
 
@@ -301,3 +308,19 @@ def test_workgroups_can_be_chosen(name: str) -> None:
     result = launch(program, kernarg, (4, 1, 1), BLOCK, memory, workgroups=[2])
     assert result.workgroups == (2,)
     assert result.counts[0] == 4
+
+
+@pytest.mark.parametrize("name", [p.name for p in parse_all(FOREIGN.read_text())])
+def test_compiled_code_reads_nothing_undefined(name: str) -> None:
+    """Nor has it a hazard. Small positive numbers, so that every loop ends."""
+    memory, program = Memory(), programs()[name]
+    content = 1 + np.arange(16 * N, dtype=np.int32) % 97
+    addresses = [
+        memory.allocate(f"argument{i}", content.copy())
+        for i in range(len(explicit_arguments(program)))
+    ]
+    block = tuple(program.metadata.get(".reqd_workgroup_size", BLOCK))
+    kernarg = pack_kernarg(program, addresses, (2, 1, 1), block)
+    report = sanitize(program, kernarg, (2, 1, 1), block, memory)
+    assert report.undefined == ()
+    assert report.hazards == ()

@@ -115,7 +115,7 @@ def test_lds_and_scalar_loads_share_a_counter() -> None:
     """lgkmcnt(1) proves the older of two LDS reads done, whatever the scalar load does."""
     mixed = "ds_read_b32 v2, v1\nds_read_b32 v3, v1\ns_load_dword s12, s[4:5], 0x0\n"
     mixed += "s_waitcnt lgkmcnt(1)\n"
-    assert Run(mixed + "v_mov_b32_e32 v4, v2").report.clean
+    assert Run(mixed + "v_mov_b32_e32 v4, v2").hazards() == []
     assert Run(mixed + "v_mov_b32_e32 v4, v3").hazards()[0][1] == "ds_read_b32"
     assert Run(mixed + "s_mov_b32 s13, s12").hazards()[0][1] == "s_load_dword"
 
@@ -220,7 +220,7 @@ def test_read_that_is_not_waited_for_before_the_barrier() -> None:
 
 def test_lds_atomics_do_not_race_with_each_other() -> None:
     atomic = "v_mov_b32_e32 v3, 0\nds_add_u32 v3, v0\n"
-    assert Run(atomic).report.clean
+    assert Run(atomic).hazards() == []
     run = Run(atomic + "ds_read_b32 v2, v3\ns_waitcnt lgkmcnt(0)\n")
     assert run.hazards() == [("lds", "ds_add_u32", "ds_read_b32")]
 
@@ -459,9 +459,110 @@ def test_undefined_registers() -> None:
     )
 
 
-def test_partly_replaced_registers_are_not_undefined() -> None:
-    text = "v_cvt_scalef32_pk_fp4_f32 v2, v0, v0, 1.0\nv_mov_b32_e32 v3, v2"
+def test_a_read_of_what_nothing_has_written_is_not_clean() -> None:
+    run = Run("v_mov_b32_e32 v2, v9")
+    assert run.hazards() == []
+    assert not run.report.clean
+    assert not run.report.differences, "every order reads the same poison"
+
+
+@pytest.mark.parametrize(
+    ("text", "register"),
+    [
+        ("v_add_u32_e32 v9, 1, v9", "v9"),
+        ("v_fmac_f32_e32 v9, v0, v0", "v9"),
+        ("v_mfma_f32_16x16x4_f32 a[0:3], v0, v0, a[0:3]", "a0"),
+        ("v_swap_b32 v0, v9", "v9"),
+        ("v_add_f32_dpp v2, v9, v0 row_shr:1", "v9"),
+        ("v_add_u32_sdwa v2, v9, v0 dst_sel:DWORD src0_sel:BYTE_0 src1_sel:DWORD", "v9"),
+        ("global_store_dword v9, v0, s[6:7]", "v9"),
+        ("ds_write_b32 v1, v9", "v9"),
+        ("s_add_u32 s20, s20, 1", "s20"),
+        ("s_mov_b32 s20, m0", "m0"),
+        ("buffer_load_dword v1, s[8:11], 0 offen lds", "m0"),
+        ("v_cndmask_b32_e32 v2, v0, v0, vcc", "vcc_lo"),
+        ("s_addk_i32 s20, 1", "s20"),
+        ("v_writelane_b32 v2, s20, 0", "s20"),
+    ],
+)
+def test_reads_that_find_nothing(text: str, register: str) -> None:
+    assert (text.split()[0], register) in undefined(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{branch} .Lend\n.Lend:\n", "s_cbranch_scc1"),
+        ("s_cselect_b32 s20, 1, 2", "s_cselect_b32"),
+        ("s_addc_u32 s20, s3, 0", "s_addc_u32"),
+        ("v_add_u32_e32 v2, src_scc, v0", "v_add_u32_e32"),
+    ],
+)
+def test_scc_is_watched_as_well(text: str, found: str) -> None:
+    """HEAD ends with SCC set by a shift, so this kernel starts without it."""
+    text = text.format(branch="s_cbranch_scc1")
+    program = assemble(text, **KERNEL)
+    report = sanitize(program, bytes(16), (1, 1, 1), (64, 1, 1), Memory())
+    assert (found, "scc") in [(u.instruction.opcode, u.what) for u in report.undefined]
     assert undefined(text) == []
+
+
+def test_a_branch_on_vcc_reads_it() -> None:
+    branch = "s_cbranch_vccnz .Lend\n.Lend:\n"
+    assert undefined(branch) == [("s_cbranch_vccnz", "vcc_lo"), ("s_cbranch_vccnz", "vcc_hi")]
+    assert undefined("v_cmp_eq_u32_e32 vcc, 0, v0\n" + branch) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "v_cvt_scalef32_pk_fp4_f32 v2, v0, v0, 1.0",
+        "v_cvt_pk_fp8_f32 v2, v0, v0 op_sel:[0,0,1]",
+        "v_add_u32_sdwa v2, v0, v0 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE "
+        "src0_sel:DWORD src1_sel:DWORD",
+        "v_mov_b32_dpp v2, v0 row_shr:1 row_mask:0xf bank_mask:0xf",
+        "v_mov_b32_dpp v2, v0 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1",
+        "v_fma_mixhi_f16 v2, v0, v0, v0",
+        "v_mad_i16 v2, v0, v0, v0 op_sel:[0,0,0,1]",
+        "v_writelane_b32 v2, s3, 7",
+        "ds_read_u8_d16_hi v2, v1\ns_waitcnt lgkmcnt(0)",
+        "v_accvgpr_write_b32 a0, v0\nv_accvgpr_read_b32 v2, a0",
+    ],
+)
+def test_partly_replaced_registers_are_not_undefined(text: str) -> None:
+    reads = undefined("ds_write_b32 v1, v0\n" + WAIT + text + "\nv_mov_b32_e32 v3, v2")
+    assert reads == []
+
+
+def test_lds_atomics_read() -> None:
+    assert undefined("ds_add_u32 v1, v0\n" + WAIT) == [("ds_add_u32", "LDS")]
+    assert undefined("ds_write_b32 v1, v0\n" + WAIT + "ds_add_u32 v1, v0\n" + WAIT) == []
+
+
+def test_a_register_that_the_same_waves_write_and_read_again() -> None:
+    """The waves part, meet and part again; only wave 1 has written v2, and only it reads it."""
+    text = """
+        s_cmp_eq_u32 s3, 0
+        s_cbranch_scc1 .Lmeet
+        v_mov_b32_e32 v2, 1
+    .Lmeet:
+        s_nop 0
+        s_cmp_eq_u32 s3, {reader}
+        s_cbranch_scc0 .Lend
+        v_mov_b32_e32 v3, v2
+    .Lend:
+        s_nop 0
+    """
+    assert undefined(text.format(reader=1)) == []
+    report = Run(text.format(reader=0)).report
+    assert [u.where for u in report.undefined] == ["workgroup 0, wave 0"]
+
+
+def test_a_wave_without_active_lanes_reads_no_vector_register() -> None:
+    """A compiler leaves out the branch around a few instructions."""
+    text = "s_mov_b64 exec, {exec}\nv_mov_b32_e32 v3, v2\nglobal_store_dword v1, v3, s[6:7]\n"
+    assert undefined(text.format(exec=0)) == []
+    assert undefined(text.format(exec=4)) == [("v_mov_b32_e32", "v2")]
 
 
 def test_loads_define_registers_and_lds() -> None:

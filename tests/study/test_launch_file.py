@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mxfp4kernels import execution
 from mxfp4kernels.emulator import EmulatorError, LaunchError, MemoryFault
 from mxfp4kernels.files import REPOSITORY
 from mxfp4kernels.launch_file import LaunchFileError, Prepared, prepare
@@ -112,3 +113,16 @@ def test_text_that_is_no_description(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(LaunchFileError, match=message):
             prepare(FOREIGN, path)
+
+
+def test_a_read_of_what_nothing_has_written_is_listed_and_not_clean(tmp_path: Path) -> None:
+    text = FOREIGN[FOREIGN.index("tree_sum:") :]
+    line = next(one for one in text.splitlines() if "ds_write_b32" in one)
+    broken = FOREIGN.replace(text, text.replace(line, "", 1))
+    report = described(tmp_path, assembly=broken).sanitize()
+    rows = execution.hazard_rows(report)
+    assert not report.clean
+    assert {row["kind"] for row in rows} == {"undefined"}
+    assert rows[0]["second"].startswith("ds_read")
+    assert rows[0]["where"].endswith("wave 0: LDS")
+    assert execution.verdict(report).startswith(f"{len(rows)} reads of what nothing has written")
