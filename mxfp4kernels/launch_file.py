@@ -11,8 +11,9 @@
 
 A buffer has its content from ``npy`` (a file next to this one), or a ``shape`` and a ``dtype`` with
 a ``fill`` (a number in every element; without it, poison), or a ``size`` in bytes. ``save: x.npy``
-keeps what the kernel left in it. ``workgroups`` picks some of the grid, ``dynamic_lds`` adds LDS,
-``instruction_limit`` is how many instructions a wave may execute before it counts as endless.
+keeps what the kernel left in it; directories are made. ``workgroups`` picks some of the grid,
+``dynamic_lds`` adds LDS, ``instruction_limit`` is how many instructions a wave may execute before
+it counts as endless.
 Needs neither FlyDSL nor torch.
 """
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +35,8 @@ from .emulator import Memory, Report, RunResult, launch, pack_kernarg, sanitize
 from .emulator.memory import POISON
 from .emulator.scheduler import INSTRUCTION_LIMIT
 from .files import write_bytes
-from .isa import Program, parse_all
+from .isa import AssemblyError, Program, parse_all
+from .isa.parser import NO_KERNEL
 
 Array = npt.NDArray[np.generic]
 Size3 = tuple[int, int, int]
@@ -149,6 +152,7 @@ def prepare(assembly: str, path: Path) -> Prepared:
     for position, entry in enumerate(_list(plain, "arguments", path)):
         try:
             value, keep = _argument(entry, memory, path.parent)
+            _check_file(keep, saved)
         except (LaunchFileError, TypeError, ValueError, MemoryError) as error:
             raise LaunchFileError(f"{path.name}: argument {position}: {error}") from error
         values.append(value)
@@ -206,11 +210,19 @@ def _program(assembly: str, name: object, path: Path) -> Program:
     if name is not None and not isinstance(name, str):
         raise LaunchFileError(f"{path.name}: kernel must be a name, got {name!r}")
     programs = {program.name: program for program in parse_all(assembly)}
+    if not programs:
+        raise AssemblyError(NO_KERNEL)
     if name is None and len(programs) == 1:
         return next(iter(programs.values()))
+    names = ", ".join(programs)
+    if name is None:
+        raise LaunchFileError(
+            f"{path.name}: the assembly has {len(programs)} kernels; choose one with kernel: NAME "
+            f"from {names}"
+        )
     if name not in programs:
         raise LaunchFileError(
-            f"{path.name}: kernel {name!r} is not in the assembly; it has {', '.join(programs)}"
+            f"{path.name}: kernel {name!r} is not in the assembly; it has {names}"
         )
     return programs[name]
 
@@ -246,10 +258,28 @@ def _argument(
 
 def _buffer(entry: Mapping[str, Any], memory: Memory, folder: Path) -> tuple[int, list[Saved]]:
     _known(entry, BUFFER_KEYS, "a buffer")
+    name = str(entry["buffer"])
+    if any(buffer.name == name for buffer in memory.buffers):
+        raise LaunchFileError(f"an earlier buffer is called {name!r}, too; give each its own name")
     array = _content(entry, folder)
     writable = not entry.get("read_only", False)
-    address = memory.allocate(str(entry["buffer"]), array, writable=writable)
+    address = memory.allocate(name, array, writable=writable)
     return address, [Saved(array, folder / entry["save"])] if "save" in entry else []
+
+
+def _check_file(keep: Sequence[Saved], saved: Sequence[Saved]) -> None:
+    """Refuse a file that could not be written after the run; directories are made."""
+    for path in (one.path for one in keep):
+        if any(other.path == path for other in saved):
+            raise LaunchFileError(f"save: {path} is taken by an earlier buffer; name another file")
+        if path.is_dir():
+            raise LaunchFileError(f"save: {path} is a directory; name a file in it")
+        above = next(one for one in path.parents if one.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise LaunchFileError(
+                f"save: {path} cannot be written, as {above} is no directory or closed to you; "
+                "name another place"
+            )
 
 
 def _shape(entry: Mapping[str, Any], dtype: np.dtype[Any]) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ _TYPE_FUNCTION = re.compile(r"\"?([^\",]+)\"?\s*,\s*[@%]function")
 _KERNEL_NAMES = re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+\"?([^\s\";]+)", re.MULTILINE)
 _PROCESSOR = re.compile(r"gfx\w+")
 
+NO_KERNEL = "the text has no kernel: not a single instruction and no .amdhsa_kernel"
 _SECTIONS = frozenset(("text", "data", "bss", "section"))
 _DATA_DIRECTIVES_TEXT = """
     globl global weak local
@@ -257,7 +258,7 @@ def parse(text: str, kernel: str | None = None) -> Program:
         if program.name == kernel:
             return program
     if not programs:
-        raise AssemblyError("the text has 0 kernels, expected one")
+        raise AssemblyError(NO_KERNEL)
     if kernel is None:
         raise AssemblyError(
             f"the text has {len(programs)} kernels{_names(programs)}, expected one; name it "

@@ -359,7 +359,7 @@ def test_several_kernels_and_functions_that_are_none():
 
 
 def test_no_kernel_at_all():
-    with pytest.raises(AssemblyError, match="0 kernels, expected one"):
+    with pytest.raises(AssemblyError, match="the text has no kernel: not a single instruction"):
         parse("; nothing\n")
 
 

@@ -11,6 +11,7 @@ import pytest
 from mxfp4kernels import execution
 from mxfp4kernels.emulator import EmulatorError, LaunchError, MemoryFault
 from mxfp4kernels.files import REPOSITORY
+from mxfp4kernels.isa import AssemblyError
 from mxfp4kernels.launch_file import LaunchFileError, Prepared, prepare
 
 FOREIGN = (REPOSITORY / "tests" / "emulator" / "foreign" / "arithmetic.s").read_text()
@@ -34,6 +35,32 @@ def test_buffers_are_filled_run_and_saved(tmp_path: Path) -> None:
     assert launch.run().waves == 8
     assert launch.save() == (tmp_path / "out.npy",)
     assert np.load(tmp_path / "out.npy").tolist() == [sum(range(256)), sum(range(256, 512))]
+
+
+def test_a_directory_for_what_is_saved_is_made(tmp_path: Path) -> None:
+    kept = BUFFERS[0] | {"save": "deep/er/out.npy"}
+    launch = described(tmp_path, arguments=[kept, BUFFERS[1]])
+    launch.run()
+    assert launch.save() == (tmp_path / "deep" / "er" / "out.npy",)
+    assert np.load(tmp_path / "deep" / "er" / "out.npy").any()
+
+
+def test_what_is_no_assembly(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(512, dtype=np.int32))
+    description = tmp_path / "launch.json"
+    description.write_text(json.dumps(LAUNCH))
+    empty, binary = tmp_path / "empty.s", tmp_path / "binary.s"
+    empty.write_text("; nothing\n")
+    binary.write_bytes(b"\x7fELF\xff\xfe")
+    for path, message in (
+        (empty, "the text has no kernel: not a single instruction"),
+        (binary, "this is no text; a code object has to be disassembled first"),
+        (tmp_path, "this is a directory; name a .s file in it"),
+    ):
+        with pytest.raises(AssemblyError, match=message):
+            execution.foreign(path, description)
+    with pytest.raises(FileNotFoundError, match=r"missing\.s"):
+        execution.foreign(tmp_path / "missing.s", description)
 
 
 def test_some_workgroups_only(tmp_path: Path) -> None:
@@ -74,7 +101,17 @@ def test_numbers_and_bytes_are_packed_by_the_size_of_the_argument(tmp_path: Path
     ("changes", "message"),
     [
         ({"kernel": "mona_lisa"}, "kernel 'mona_lisa' is not in the assembly; it has integer_div"),
-        ({"kernel": None}, "kernel None is not in the assembly"),
+        ({"kernel": None}, "has 1. kernels; choose one with kernel: NAME from integer_div"),
+        ({"arguments": [BUFFERS[0], BUFFERS[0] | {"save": "b.npy"}]}, "argument 1: an earlier buf"),
+        (
+            {"arguments": [BUFFERS[0], BUFFERS[0] | {"buffer": "b"}]},
+            "argument 1: save: .*out.npy is taken by an earlier buffer; name another file",
+        ),
+        ({"arguments": [BUFFERS[0] | {"save": "."}]}, "argument 0: save: .* is a directory; name"),
+        (
+            {"arguments": [BUFFERS[0] | {"save": "a.npy/out.npy"}]},
+            "save: .*out.npy cannot be written, as .*a.npy is no directory or closed to you; name",
+        ),
         ({"grid": []}, "grid must be one to three sizes, got \\[\\]"),
         ({"grid": "four"}, "grid must be one to three sizes, got 'four'"),
         ({"blok": 1}, "unknown key blok; choose from kernel, grid, block"),
