@@ -148,7 +148,8 @@ def prepare(assembly: str, path: Path) -> Prepared:
     program = _program(assembly, plain.get("kernel"), path)
     grid, block = (_size3(plain, name, path) for name in ("grid", "block"))
     memory = Memory()
-    values, saved = [], []
+    values: list[int | float | bytes] = []
+    saved: list[Saved] = []
     for position, entry in enumerate(_list(plain, "arguments", path)):
         try:
             value, keep = _argument(entry, memory, path.parent)

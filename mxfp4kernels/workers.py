@@ -2,13 +2,18 @@
 
 Not :mod:`concurrent.futures`: its processes import the caller's ``__main__``, which a notebook or a
 script without a guard does not survive, and one that dies takes the results of all with it.
+
+A process is ``python -m mxfp4kernels.workers MODULE PID``, which has the system end it with the
+process PID that started it, and then runs MODULE.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import queue
+import runpy
 import signal
 import subprocess
 import sys
@@ -37,11 +42,14 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """One process; it starts with its first request, and anew after it died."""
+    """One process; it starts with its first request, and anew after it died.
+
+    On Linux it ends with the thread that made the request it started with.
+    """
 
     def __init__(self, environment: Mapping[str, str], module: str = MODULE) -> None:
         self._environment = dict(environment, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-        self._command = [sys.executable, "-m", module]
+        self._command = [sys.executable, "-m", __name__, module, str(os.getpid())]
         self._process: subprocess.Popen[str] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._stopped = False
@@ -163,3 +171,33 @@ def run_all(
             thread.join()
         for worker in workers:
             worker.close()
+
+
+# --- in the process ------------------------------------------------------------------------------
+
+PR_SET_PDEATHSIG = 1
+"""Source: prctl(2)."""
+
+
+def end_with(parent: int) -> None:
+    """Let the system kill this process when ``parent``, which started it, dies (Linux only).
+
+    Elsewhere it ends once it has answered its request and finds its standard input closed.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"prctl(PR_SET_PDEATHSIG): {os.strerror(error)}")
+    if os.getppid() != parent:  # dead before the system was asked
+        sys.exit(f"process {parent}, which started this one, is gone")
+
+
+if __name__ == "__main__":
+    _, _module, _parent = sys.argv
+    end_with(int(_parent))
+    runpy.run_module(_module, run_name="__main__", alter_sys=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -89,3 +91,55 @@ def test_stopped_worker_refuses_at_once_and_while_asked() -> None:
     with pytest.raises(WorkerError, match="stopped"):
         worker.ask({"do": "echo", "value": 1})
     worker.close()
+
+
+PARENT = f"""
+import os
+from mxfp4kernels.workers import run_all
+requests = {{0: {{"do": "pid"}}, 1: {{"do": "pid", "wait": 60}}}}
+for _, answer in run_all(requests, 1, dict(os.environ), "{MODULE}"):
+    print(answer["value"], flush=True)
+"""
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process is there and has not ended, collected or not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a service of Linux")
+def test_a_killed_parent_takes_its_busy_workers_along() -> None:
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    assert is_running(worker)
+    parent.kill()
+    parent.communicate()
+    began = time.monotonic()
+    while is_running(worker):
+        assert time.monotonic() - began < 20, "the request under way takes 60 s"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a service of Linux")
+def test_a_worker_whose_parent_died_before_it_could_ask_does_nothing() -> None:
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          stdout=subprocess.PIPE, text=True, check=True)  # fmt: skip
+    started = subprocess.run(
+        [sys.executable, "-m", "mxfp4kernels.workers", MODULE, gone.stdout.strip()],
+        input='{"do": "pid"}\n',
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (started.returncode, started.stdout) == (1, "")
+    assert "which started this one, is gone" in started.stderr
