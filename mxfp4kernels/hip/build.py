@@ -24,6 +24,8 @@ SONAME = "libamdhip64.so.7"
 
 SOURCE = Path(__file__).with_name("shim.c")
 VERSIONS = Path(__file__).with_name("shim.map")
+COMPILERS = ("cc", "gcc", "clang")
+CC_WAY_OUT = f"name a C compiler in CC, or unset it to have {', '.join(COMPILERS)} tried"
 OPTIONS = (
     *("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"),
     f"-Wl,-soname,{SONAME}",
@@ -31,22 +33,33 @@ OPTIONS = (
 
 
 def find_compiler() -> list[str]:
-    """The C compiler's command: ``$CC``, else ``cc``, ``gcc`` or ``clang`` on PATH.
+    """The C compiler's command: ``$CC`` if it is set, else ``cc``, ``gcc`` or ``clang`` on PATH.
 
     Raises:
-        MissingComponent: none of them is there.
+        MissingComponent: none of them is there, or what CC names is not.
     """
-    chosen = shlex.split(os.environ.get("CC", ""))
-    names = [chosen] if chosen else [["cc"], ["gcc"], ["clang"]]
-    for name, *options in names:
+    chosen = os.environ.get("CC", "").strip()
+    if chosen:
+        return _chosen_compiler(chosen)
+    for name in COMPILERS:
         found = shutil.which(name)
         if found is not None:
-            return [found, *options]
-    tried = ", ".join(name[0] for name in names)
+            return [found]
     raise MissingComponent(
-        f"no C compiler for the emulated HIP library (tried {tried}); install one "
+        f"no C compiler for the emulated HIP library (tried {', '.join(COMPILERS)}); install one "
         "(Debian: apt-get install gcc libc6-dev) or name it in CC"
     )
+
+
+def _chosen_compiler(chosen: str) -> list[str]:
+    try:
+        name, *options = shlex.split(chosen)
+    except ValueError as error:
+        raise MissingComponent(f"CC={chosen!r} is no command ({error}); {CC_WAY_OUT}") from error
+    found = shutil.which(name)
+    if found is None:
+        raise MissingComponent(f"CC={chosen!r}: there is no program {name!r}; {CC_WAY_OUT}")
+    return [found, *options]
 
 
 def build(folder: Path | None = None, *, source: Path = SOURCE, versions: Path = VERSIONS) -> Path:
@@ -59,7 +72,7 @@ def build(folder: Path | None = None, *, source: Path = SOURCE, versions: Path =
 
     Raises:
         MissingComponent: there is no C compiler.
-        HipError: it fails, or the folder cannot be written.
+        HipError: it fails or cannot be run, or the folder cannot be written.
     """
     compiler = find_compiler()
     place = default_location() / "hip" if folder is None else folder
@@ -73,10 +86,10 @@ def build(folder: Path | None = None, *, source: Path = SOURCE, versions: Path =
 
 
 def _digest(compiler: list[str], source: Path, versions: Path) -> str:
-    answer = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
+    answer = _run([*compiler, "--version"])
     hashed = hashlib.sha256()
     command = "\0".join([*compiler, *OPTIONS, platform.machine()]).encode()
-    for part in (source.read_bytes(), versions.read_bytes(), command, answer.stdout):
+    for part in (source.read_bytes(), versions.read_bytes(), command, answer.stdout.encode()):
         hashed.update(hashlib.sha256(part).digest())
     return hashed.hexdigest()[:32]
 
@@ -87,9 +100,26 @@ def _compile(compiler: list[str], source: Path, versions: Path, library: Path) -
     script = f"-Wl,--version-script={versions}"
     command = [*compiler, *OPTIONS, script, "-o", str(temporary), str(source)]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode:
-            raise HipError(f"{shlex.join(command)} failed:\n{answer.stderr.strip()}")
+        answer = _run(command)
+        if answer.returncode or not temporary.exists():
+            code = answer.returncode
+            how = f"failed with exit status {code}" if code else "made no library"
+            raise HipError(f"{shlex.join(command)} {how}{_by_cc()}:\n{answer.stderr.strip()}")
         os.replace(temporary, library)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise HipError(f"{command[0]} cannot be run ({error.strerror}){_by_cc()}") from error
+
+
+def _by_cc() -> str:
+    """Who chose the compiler, and the way out, if it was CC."""
+    chosen = os.environ.get("CC", "").strip()
+    return f" (CC={chosen!r}; {CC_WAY_OUT})" if chosen else ""

@@ -71,9 +71,44 @@ def test_a_failing_compiler_is_quoted_and_leaves_nothing(tmp_path: Path) -> None
 
 
 def test_no_compiler_is_a_missing_component(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(MissingComponent, match=r"tried no-such-compiler.*CC"):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingComponent, match=r"tried cc, gcc, clang.*name it in CC"):
         build(tmp_path)
+
+
+WAY_OUT = "name a C compiler in CC, or unset it to have cc, gcc, clang tried"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("no-such-compiler -O2", "CC='no-such-compiler -O2': there is no program 'no-such-com"),
+        ("'cc", "is no command \\(No closing quotation\\)"),
+    ],
+)
+def test_a_cc_that_names_no_program(tmp_path: Path, monkeypatch, value: str, message: str) -> None:
+    monkeypatch.setenv("CC", value)
+    with pytest.raises(MissingComponent, match=f"{message}.*; {WAY_OUT}"):
+        build(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("#!/bin/sh\nexit 3\n", "failed with exit status 3"),
+        ("#!/bin/sh\nexit 0\n", "made no library"),
+        ("#!/no/such/shell\n", "cannot be run"),
+    ],
+)
+def test_a_cc_that_is_no_compiler(tmp_path: Path, monkeypatch, script: str, message: str) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text(script)
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(HipError, match=f"{message}.*CC='{broken}'; {WAY_OUT}"):
+        build(tmp_path / "out")
+    assert not list(tmp_path.glob("out/*"))
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
