@@ -10,11 +10,12 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help ablation numerics figures notebooks test benchmark lint format clean distclean
+.PHONY: help ablation numerics timing figures notebooks test benchmark lint format clean distclean
 
 help:
 	@echo 'make ablation   compile all flag settings, count, check the claims, draw, run the notebooks'
 	@echo 'make numerics   run every kernel in the emulator, sanitize, mutate, draw, run the notebooks'
+	@echo 'make timing     model device times, hold them against published ones, draw, run the notebooks'
 	@echo 'make figures    redraw figures/ from data/'
 	@echo 'make notebooks  run notebooks/ in place'
 	@echo 'make test       run the tests'
@@ -55,6 +56,12 @@ ablation: $(INSTALLED)
 
 numerics: $(INSTALLED)
 	$(BIN)/mxfp4kernels study
+	$(BIN)/python -m mxfp4kernels.plots
+	$(BIN)/python -m mxfp4kernels.notebooks
+
+timing: $(INSTALLED)
+	$(BIN)/python -m mxfp4kernels.modelled_study
+	$(BIN)/python -m mxfp4kernels.modelled_timeline
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

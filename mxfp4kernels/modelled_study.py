@@ -18,14 +18,8 @@ from .flags import NONE, label
 from .packages import needed
 
 with needed(__name__):
-    from .modelled_tasks import (
-        Outcome,
-        Task,
-        claim_tasks,
-        curve_tasks,
-        outcomes_of,
-        published_tasks,
-    )
+    from .modelled_runner import outcomes_of
+    from .modelled_tasks import Outcome, Task, claim_tasks, curve_tasks, published_tasks
 
 from .cache import CacheError
 from .compiler import CompileError, MissingComponent

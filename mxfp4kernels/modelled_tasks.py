@@ -1,25 +1,14 @@
-"""The launches that the modelled study times, each a task, and what a task gives; cached.
+"""The launches that the modelled study times, each a task, and what a task gives.
 
-A task is one variant at one M with some flag settings. What it gives depends on the constants, the
-model and the kernels' assembly; the cache key holds them all.
+A task is one variant at one M with some flag settings.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-import multiprocessing
-import signal
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from tqdm import tqdm
-
-from .cache import Cache, digest
-from .compiler import Compiler, Job
-from .files import DATA, REPOSITORY
 from .flags import NONE, FlagSet, acting, label, study_settings
 from .modelled import Launch, Modeller
 from .modelled_validation import CLAIMS, PublishedRow
@@ -41,14 +30,6 @@ STUDIES = ("presets", "alone", "leave-one-out", "cumulative")
 LOSSY = find_variant("gemm2", "bm128_mxfp4")
 LOSSY_TOKENS = 8192
 """M from which the tuned table runs the lossy gemm2."""
-FILES = (
-    "modelled.py", "modelled_tasks.py", "inputs.py", "layout.py", "shapes.py", "problem.py",
-    "emulator/trace.py", "timing/code.py", "timing/constants.py", "timing/device.py",
-    "timing/engine.py", "timing/traffic.py", "timing/unit.py", "timing/work.py",
-)  # fmt: skip
-"""What a modelled time depends on besides the kernel. A trace holds what the kernel's control flow
-and addresses do; the rest of the emulator changes it only where it was wrong."""
-
 Swings = dict[str, tuple[float, float]]
 """By constant, the relative change at the low and at the high end of its range."""
 
@@ -153,9 +134,8 @@ def claim_tasks() -> list[Task]:
     ]
 
 
-def run_task(task: Task, modeller: Modeller | None = None) -> Outcome:
+def run_task(task: Task, modeller: Modeller) -> Outcome:
     """Model a task's settings, and what the ranges of the constants do to the merged form."""
-    modeller = modeller or _modeller()
     estimates = {flags: modeller.estimate(task.launch, flags) for flags in task.settings}
     moved = _to_move(task, modeller.hardware)
     pair = {flags: estimates[flags] for flags in (NONE, task.merged) if flags in estimates}
@@ -227,81 +207,3 @@ def _row(task: Task, flags: FlagSet, made: Estimate) -> dict[str, object]:
         "basis": made.basis,
         "bound": made.bound,
     }
-
-
-@cache
-def _modeller() -> Modeller:
-    return Modeller(Compiler(workers=1))
-
-
-@cache
-def source_digest() -> str:
-    """A hash of all code and data that a modelled time depends on."""
-    package = Path(__file__).parent
-    paths = [package / name for name in FILES]
-    paths.append(DATA / "hardware" / "mi355x.json")
-    whole = hashlib.sha256()
-    for path in paths:
-        whole.update(path.relative_to(REPOSITORY).as_posix().encode())
-        whole.update(path.read_bytes())
-    return whole.hexdigest()
-
-
-def outcome_of(task: Task) -> Outcome:
-    """:func:`run_task` through the cache."""
-    modeller = _modeller()
-    jobs = [Job(task.variant, REFERENCE_SHAPE, flags) for flags in task.settings]
-    settings = [sorted(flags) for flags in task.settings]
-    launch = [str(task.variant), task.tokens, task.routing, task.seed, task.band, settings]
-    key = digest([source_digest(), modeller.assembly_digests(jobs), launch])
-    store = Cache()
-    known = store.get(key)
-    if known is None:
-        known = asdict(run_task(task))
-        store.put(key, known)
-    return Outcome(
-        known["rows"], known["causes"], _swings(known["swings"]), _swings(known["gain_swings"])
-    )
-
-
-def _swings(stored: Mapping[str, Sequence[float]]) -> Swings:
-    return {name: (low, high) for name, (low, high) in stored.items()}
-
-
-def outcomes_of(tasks: Sequence[Task], workers: int) -> list[Outcome]:
-    """Outcomes in order; kernels are compiled first, all at once. A bar on stderr shows progress.
-
-    Leaving early, by Ctrl-C for one, ends the processes; what they had finished is in the cache.
-
-    Raises:
-        CacheError, CompileError, MissingComponent: as the compiler.
-    """
-    jobs = [Job(t.variant, REFERENCE_SHAPE, flags) for t in tasks for flags in t.settings]
-    with tqdm(desc="compiling", unit="kernel", disable=None) as bar:
-
-        def progress(finished: int, total: int) -> None:
-            bar.total = total
-            bar.update(finished - bar.n)
-
-        Compiler(workers=workers).compile_all(list(dict.fromkeys(jobs)), progress)
-    heavy_first = sorted(range(len(tasks)), key=lambda n: -tasks[n].tokens)
-    made: dict[int, Outcome] = {}
-    context = multiprocessing.get_context("spawn")
-    with (
-        context.Pool(workers, _leave_interrupts_to_the_parent) as pool,
-        tqdm(total=len(tasks), desc="modelling", unit="launch", disable=None) as bar,
-    ):
-        requests = [(number, tasks[number]) for number in heavy_first]
-        for number, outcome in pool.imap_unordered(_numbered, requests):
-            made[number] = outcome
-            bar.update()
-    return [made[number] for number in range(len(tasks))]
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _numbered(request: tuple[int, Task]) -> tuple[int, Outcome]:
-    number, task = request
-    return number, outcome_of(task)

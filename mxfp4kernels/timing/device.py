@@ -150,7 +150,7 @@ def estimate(
     for _ in range(CLOCK_STEPS):
         case = _Case(kernel, tiles, load, hardware, traffic, clock)
         timed = case.balanced()
-        new = clock_of(hardware, timed.run.matrix_duty * load.active / hardware["compute_units"])
+        new = clock_of(hardware, timed.duty * load.active / hardware["compute_units"])
         if abs(new - clock) < CLOCK_TOLERANCE:
             break
         clock = new
@@ -235,6 +235,11 @@ class _Timed:
     unit_clocks: float
     simulation: Simulation
     run: UnitRun
+
+    @property
+    def duty(self) -> float:
+        """Matrix duty of the unit over the launch's clocks."""
+        return self.run.matrix_duty * self.unit_clocks / self.clocks if self.clocks else 0.0
 
 
 @dataclass(frozen=True)

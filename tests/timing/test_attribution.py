@@ -11,6 +11,7 @@ from mxfp4kernels.timing.code import lower
 from mxfp4kernels.timing.constants import read_hardware
 from mxfp4kernels.timing.device import (
     BYTES,
+    CLOCK_TOLERANCE,
     FIXED,
     LAUNCH,
     MEMORY_WAITS,
@@ -18,6 +19,7 @@ from mxfp4kernels.timing.device import (
     Estimate,
     Kernel,
     attribute,
+    clock_of,
     estimate,
 )
 from mxfp4kernels.timing.traffic import HBM, L2, MALL, Traffic
@@ -123,3 +125,39 @@ def test_many_workgroups_are_spread_over_the_units_by_their_mean() -> None:
     }
     first, second, third = times.values()
     assert second - first == pytest.approx((third - first) * 8 / 256, rel=1e-6)
+
+
+MFMAS = 160
+DENSE = BODY + "".join(
+    f"v_mfma_scale_f32_16x16x128_f8f6f4 v[{d}:{d + 3}], v[80:83], v[84:87], v[{d}:{d + 3}], "
+    "v88, v89 cbsz:4 blgp:4\n"
+    for d in [4 * (k % 16) for k in range(MFMAS)]
+)
+
+
+@pytest.mark.parametrize("constant", ["l2_read", "mall_read", "hbm_read"])
+def test_more_bandwidth_is_never_slower_where_matrix_duty_sets_the_clock(constant: str) -> None:
+    """A launch that waits less has more duty and a lower clock, and is still not slower."""
+    kernel, many = kernel_of(DENSE), tiles(16384, 1)
+    level = {"l2_read": L2, "mall_read": MALL, "hbm_read": HBM}[constant]
+    known = HARDWARE.constant(constant)
+    steps = np.linspace(known.low, known.high, 6)
+    times = [
+        estimate(kernel, many, HARDWARE.with_values({constant: value}), all_from(level))
+        for value in steps
+    ]
+    us = [made.us for made in times]
+    assert us == sorted(us, reverse=True)
+    assert times[-1].clock <= times[0].clock
+
+
+def test_the_clock_follows_the_duty_over_the_launch_and_not_over_a_slower_unit() -> None:
+    """Units with equal shares are simulated; what the memory does faster raises the duty."""
+    kernel, count = kernel_of(DENSE), 16384
+    made = estimate(kernel, tiles(count, 1), HARDWARE, all_from(MALL))
+    assert made.basis == BYTES
+    matrix = made.run.matrix_clocks / made.run.groups * count / HARDWARE["compute_units"]
+    duty = matrix / HARDWARE["simds"] / made.clocks
+    law = clock_of(HARDWARE, duty)
+    assert law < HARDWARE["max_clock"]
+    assert made.clock == pytest.approx(law, abs=3 * CLOCK_TOLERANCE)  # a short run has a start
