@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .compiler import INSTALL, CompiledKernel, MissingComponent
 from .emulator import Report, RunResult
-from .isa import AssemblyError
+from .isa import read_assembly
 from .launch_file import Prepared, prepare
 
 if TYPE_CHECKING:
@@ -43,18 +43,7 @@ def foreign(assembly: Path, description: Path) -> Prepared:
         AssemblyError: it is a directory, or no text, or has no kernel.
         OSError: a file cannot be read.
     """
-    return prepare(_text(assembly), description)
-
-
-def _text(assembly: Path) -> str:
-    try:
-        return assembly.read_text(encoding="utf-8")
-    except IsADirectoryError:
-        raise AssemblyError("this is a directory; name a .s file in it") from None
-    except UnicodeDecodeError:
-        raise AssemblyError(
-            "this is no text; a code object has to be disassembled first (llvm-objdump -d)"
-        ) from None
+    return prepare(read_assembly(assembly), description)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def _program(arguments: argparse.Namespace) -> tuple[str, isa.Program, dict[str,
 
 def _read_assembly(path: str, kernel: str | None) -> isa.Program:
     with naming(path):
-        return isa.parse(Path(path).read_text(encoding="utf-8"), kernel)
+        return isa.parse(isa.read_assembly(Path(path)), kernel)
 
 
 def _describe_occupancy(occupancy: isa.Occupancy) -> str:

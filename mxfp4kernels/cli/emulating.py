@@ -177,7 +177,7 @@ def launched(arguments: argparse.Namespace) -> Prepared:
     target = arguments.target
     if arguments.launch is None:
         raise ValueError(f"{shown(target)} needs --launch FILE; docs/emulator.md describes it")
-    with naming(target, isa.AssemblyError), naming(target, UnicodeDecodeError):
+    with naming(target, isa.AssemblyError):
         return execution.foreign(Path(target), arguments.launch)
 
 

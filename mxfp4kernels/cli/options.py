@@ -26,6 +26,10 @@ def parse_variant(text: str) -> shapes.Variant:
         ValueError: there is none of this name.
     """
     kernel, _, name = text.partition("/")
+    if kernel not in shapes.KERNELS:
+        raise ValueError(
+            f"{shown(text)!r} is no variant; name one such as gemm1/bm128 (mxfp4kernels variants)"
+        )
     return shapes.find_variant(kernel, name)
 
 
@@ -117,7 +121,16 @@ def compiler_of(arguments: argparse.Namespace) -> Compiler:
 
 
 def compile_target(arguments: argparse.Namespace) -> CompiledKernel:
-    """The kernel that the target and the options name."""
+    """The kernel that the target and the options name.
+
+    Raises:
+        ValueError: the target is no variant.
+    """
+    if is_assembly(arguments.target):
+        raise ValueError(
+            f"{shown(arguments.target)} is a .s file, and this verb knows what a variant must do; "
+            "name one such as gemm1/bm128, or use run, sanitize or needless"
+        )
     variant = parse_variant(arguments.target)
     job = Job(variant, arguments.shape, arguments.flags, arguments.arch)
     kernel = compiler_of(arguments).compile(job)

@@ -33,6 +33,7 @@ from mxfp4kernels.isa.parser import parse, parse_all
 from mxfp4kernels.isa.program import AssemblyError, Instruction, Program
 from mxfp4kernels.isa.regions import Pass, Region, Regions, find_regions
 from mxfp4kernels.isa.registers import Access, vector_access, vector_mask
+from mxfp4kernels.isa.source import read_assembly
 from mxfp4kernels.isa.waitcnt import waitcnt
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "occupancy_of",
     "parse",
     "parse_all",
+    "read_assembly",
     "render_html",
     "render_text",
     "vector_access",

@@ -534,7 +534,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("words", "expected"),
         [
-            (("compile", "gemm3/bm64"), "unknown kernel 'gemm3'; choose gemm1 or gemm2"),
+            (("compile", "gemm3/bm64"), "'gemm3/bm64' is no variant; name one such as gemm1/bm128"),
             (("compile", "gemm1/bm48"), "gemm1 has no variant 'bm48'"),
             (("compile", "gemm1/bm64", "--flags", "fast"), "unknown flag or preset 'fast'"),
             (("compile", "gemm1/bm64", "--shape", "big"), "unknown shape 'big'"),

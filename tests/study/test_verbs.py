@@ -169,3 +169,12 @@ def test_seeds_out_of_range(capsys: pytest.CaptureFixture[str], seed: str) -> No
     with pytest.raises(SystemExit):
         cli.main(["verify", "gemm1/bm64", "--seed", seed])
     assert f"a seed must be a whole number of 0..2**63-1, got '{seed}'" in capsys.readouterr().err
+
+
+def test_targets_that_are_neither(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, "run", str(tmp_path))
+    assert code == cli.USAGE
+    assert f"'{tmp_path}' is no variant; name one such as gemm1/bm128" in err
+    code, _, err = run(capsys, "verify", str(tmp_path / "kernel.s"))
+    assert code == cli.USAGE
+    assert "is a .s file, and this verb knows what a variant must do" in err

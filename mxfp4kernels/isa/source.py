@@ -1,0 +1,24 @@
+"""Assembly as it lies in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .program import AssemblyError
+
+
+def read_assembly(path: Path) -> str:
+    """The text of a ``.s`` file.
+
+    Raises:
+        AssemblyError: it is a directory, or no text.
+        OSError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise AssemblyError("this is a directory; name a .s file in it") from None
+    except UnicodeDecodeError:
+        raise AssemblyError(
+            "this is no text; a code object has to be disassembled first (llvm-objdump -d)"
+        ) from None
