@@ -10,6 +10,7 @@ from typing import Any
 
 from ..flags import NONE, FlagSet, acting, flag_set, join, study_settings
 from ..shapes import Shape, Variant, check, dispatch, find_variant, parse_shape
+from .procedure import SEEDS
 
 OURS = "mxfp4kernels"
 """The implementation that is this package."""
@@ -59,7 +60,7 @@ class Case:
 
     Raises:
         ShapeError: the variant cannot run the shape.
-        ValueError: no token, no setting, or one given twice.
+        ValueError: no token, a seed out of range, no setting, or one given twice.
     """
 
     variant: Variant
@@ -73,6 +74,8 @@ class Case:
         check(self.variant, self.shape)
         if self.tokens < 1:
             raise ValueError(f"tokens must be at least 1, got {self.tokens}")
+        if not 0 <= self.seed < SEEDS:
+            raise ValueError(f"a seed must be a whole number of 0..2**63-1, got {self.seed}")
         if not self.settings or len(set(self.settings)) < len(self.settings):
             labels = [setting.label for setting in self.settings]
             raise ValueError(f"{self} needs settings, each once, got {labels}")

@@ -7,6 +7,7 @@ that they were written, and of everything outside them that it was not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -23,6 +24,11 @@ EXTRA_ROW_BLOCKS = 24
 """Random blocks of rows whose first and last tile are compared, besides the telling ones."""
 COLUMN_BLOCKS = 3
 """Blocks of columns compared where tiles add up: a sum needs all tiles of its columns."""
+PIECE = 8
+"""Bytes of an output that one changed byte stands for: within a tile each piece must have one.
+
+Lanes store 8 bytes and more at once. Four bf16 values or sixteen codes that all look like the fill
+do not come from inputs such as these; a single byte may."""
 _ROWS_AT_ONCE = 4096
 
 
@@ -90,49 +96,49 @@ class OutputCheck:
         )
 
     def coverage(self, outputs: Mapping[str, Tensor]) -> str:
-        """What is not as it must be: tiles' rows left poisoned, bytes written outside; or nothing.
+        """What is not as it must be, or nothing: tiles left poisoned, bytes written outside.
 
         Only sums may be checked after more than one launch: others are the same every time.
         """
         found = []
-        unwritten = self._unwritten(outputs)
-        if unwritten:
-            found.append(f"{unwritten} rows of tiles were not written")
-        strays = self._strays(outputs)
-        if strays:
-            found.append(f"{strays} bytes outside all tiles were written")
+        for name, fill in self._fills.items():
+            if name == "out_scale":
+                unwritten, strays = self._scales(outputs[name], fill)
+                part = "bytes"
+            else:
+                unwritten, strays = self._main(outputs[name], fill)
+                part = f"pieces of {PIECE} bytes"
+            if unwritten:
+                found.append(f"{unwritten} {part} of {name} were not written")
+            if strays:
+                found.append(f"{strays} bytes of {name} outside all tiles were written")
         return "; ".join(found)
 
-    def _main(self) -> str:
-        return "out_q" if self._problem.is_gemm1 else "out"
-
-    def _rows(self, outputs: Mapping[str, Tensor]) -> tuple[Tensor, int]:
-        """The main output as bytes ``[rows, n_blocks, bytes of a tile's row]``; rows in use."""
+    def _main(self, output: Tensor, fill: int) -> tuple[int, int]:
+        """Pieces within tiles that still hold the fill, and bytes outside that do not."""
         problem = self._problem
         atomic = problem.variant.epilogue == "atomic"
-        rows = problem.tokens if atomic else problem.max_rows
-        view = outputs[self._main()].view(torch.uint8).reshape(rows, problem.n_blocks, -1)
-        return view, problem.tokens if atomic else problem.sorting.rows
+        rows, used = (
+            (problem.tokens, problem.tokens) if atomic else (problem.max_rows, problem.sorting.rows)
+        )
+        view = output.view(torch.uint8).reshape(rows, -1)
+        pieces = view.view(torch.int64)
+        poison = int.from_bytes([fill] * PIECE, "little", signed=True)
+        parts = (pieces[at : min(at + _ROWS_AT_ONCE, used)] for at in range(0, used, _ROWS_AT_ONCE))
+        unwritten = sum(int((part == poison).sum()) for part in parts)
+        return unwritten, int((view[used:] != fill).sum())
 
-    def _unwritten(self, outputs: Mapping[str, Tensor]) -> int:
-        view, used = self._rows(outputs)
-        fill = self._fills[self._main()]
-        parts = (view[at : min(at + _ROWS_AT_ONCE, used)] for at in range(0, used, _ROWS_AT_ONCE))
-        return sum(int((part == fill).all(dim=-1).sum()) for part in parts)
+    def _scales(self, output: Tensor, fill: int) -> tuple[int, int]:
+        """As :meth:`_main`, byte by byte: no scale of these inputs is the fill."""
+        scales = output.view(torch.uint8).reshape(-1)
+        inside = self._scale_mask.to(scales.device)
+        return int((scales[inside] == fill).sum()), int((scales[~inside] != fill).sum())
 
-    def _strays(self, outputs: Mapping[str, Tensor]) -> int:
-        view, used = self._rows(outputs)
-        count = int((view[used:] != self._fills[self._main()]).sum())
-        if "out_scale" in self._fills:
-            tiles = [
-                Tile(m_block, n_block)
-                for m_block in range(self._problem.sorting.blocks)
-                for n_block in range(self._problem.n_blocks)
-            ]
-            scales = outputs["out_scale"].view(torch.uint8).reshape(-1).cpu()
-            outside = ~scale_mask(self._problem, tiles)
-            count += int((scales[outside] != self._fills["out_scale"]).sum())
-        return count
+    @cached_property
+    def _scale_mask(self) -> Tensor:
+        problem = self._problem
+        blocks = range(problem.sorting.blocks)
+        return scale_mask(problem, [Tile(m, n) for m in blocks for n in range(problem.n_blocks)])
 
 
 def scale_mask(problem: Problem, tiles: Sequence[Tile]) -> Tensor:

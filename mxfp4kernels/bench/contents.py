@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from .cases import AGAIN, Case
 from .columns import FACTS
-from .journal import Record
+from .journal import Record, damaged
 from .procedure import Procedure
 
 KINDS = ("checks", "round", "after")
-"""What a journal holds besides its header."""
+"""What a journal holds of each case."""
+END = "end"
+"""The kind of a finished run's last record, which is of no case."""
 SENSORS = ("clock_mhz", "power_w", "temperature_c")
 """Readings of a replay, as :class:`.device.Sensors` names them."""
 _CHECK = ("elements", "mismatches", "tiles", "of")
@@ -21,6 +24,62 @@ _CHECK = ("elements", "mismatches", "tiles", "of")
 
 class RecordError(ValueError):
     """A record that cannot be one of the run; the message says what is wrong with it."""
+
+
+def sort_records(
+    records: Sequence[Record], cases: Mapping[str, Case], procedure: Procedure, path: Path
+) -> dict[str, list[Record]]:
+    """A journal's records by case, each of them checked.
+
+    Args:
+        records: all of them, the header first.
+        cases: what the run measures, by identity.
+        procedure: how.
+        path: the journal's, for errors.
+
+    Raises:
+        JournalError: a record that cannot be one of the run.
+    """
+    found: dict[str, list[Record]] = {name: [] for name in cases}
+    for number, record in enumerate(records[1:], start=2):
+        name = record["case"]
+        try:
+            _require(records[number - 2]["kind"] != END, "it follows on the end of the run")
+            if record["kind"] == END:
+                check_end(record, cases, found, procedure)
+                continue
+            _require(name in cases, f"the run has no case {name!r}")
+            check_record(record, cases[name], found[name], procedure)
+            key = key_of(name, record, found[name])
+            _require(record["key"] == key, f"its key is {record['key']!r}, not {key!r}")
+        except RecordError as error:
+            where = f"{cases[name]}: " if name in cases else ""
+            raise damaged(path, number, f"{where}{error}") from None
+        found[name].append(record)
+    return found
+
+
+def key_of(name: str, record: Record, before: Sequence[Record]) -> str:
+    """The key of a case's next record; checks are numbered by the processes that made them."""
+    kind = record["kind"]
+    return f"{name} {kind} {record['round'] if kind == 'round' else len(_of(before, kind))}"
+
+
+def check_end(
+    record: Mapping[str, Any],
+    cases: Mapping[str, Case],
+    found: Mapping[str, Sequence[Record]],
+    procedure: Procedure,
+) -> None:
+    """See that a run ends when all its cases are measured.
+
+    Raises:
+        RecordError: it does not.
+    """
+    _require(_is_time(record.get("at")), f"at is {record.get('at')!r}, no time")
+    _require(record["case"] == record["key"] == END, "the end of a run is of no case")
+    for name, case in cases.items():
+        _require(_measured(found[name], procedure), f"the run ends, but {case} is not measured")
 
 
 def check_record(
@@ -40,7 +99,9 @@ def check_record(
     kind = record["kind"]
     _require(kind in KINDS, f"no kind of record is called {kind!r}")
     _require(_is_time(record.get("at")), f"at is {record.get('at')!r}, no time")
-    _require(not _of(before, "after"), f"{kind} after the case's last check")
+    _require(
+        not _measured(before, procedure), f"{kind} after the last check of a case that is measured"
+    )
     _CHECKS[kind](record, case, before, procedure)
 
 
@@ -72,15 +133,11 @@ def _round(
     number: Any = record.get("round")
     settings: Any = record.get("settings")
     others: Any = record.get("others", "missing")
-    checks = _of(before, "checks")
-    _require(bool(checks), "a round before the case's checks")
+    passed = _passed(record, case, before)
     _require(_is_count(number) and number < procedure.rounds, f"round is {number!r}")
     _require(all(one["round"] != number for one in _of(before, "round")), f"round {number} again")
     _require(others is None or _is_count(others), f"others is {others!r}")
     _require(isinstance(settings, Mapping), "settings is missing")
-    passed = {
-        label for label in case.labels if checks[-1]["checks"][label.removesuffix(AGAIN)]["passed"]
-    }
     _require(settings.keys() >= passed, f"{', '.join(sorted(passed - settings.keys()))} is missing")
     _require(settings.keys() <= set(case.labels), f"settings are {', '.join(settings)}")
     for label, timed in settings.items():
@@ -111,11 +168,33 @@ def _times(timed: Mapping[str, Any], label: str, passes: int) -> None:
 def _after(
     record: Mapping[str, Any], case: Case, before: Sequence[Record], procedure: Procedure
 ) -> None:
-    measured = {one["round"] for one in _of(before, "round")}
-    missing = sorted(set(range(procedure.rounds)) - measured)
-    rounds = ", ".join(map(str, missing))
-    _require(not missing, f"the case's last check is there, but not round {rounds}")
-    _check(record.get("check"), "check")
+    passed = _passed(record, case, before)
+    checks: Any = record.get("checks")
+    _require(isinstance(checks, Mapping), "checks is missing")
+    _require(checks.keys() >= passed, f"{', '.join(sorted(passed - checks.keys()))} is missing")
+    _require(checks.keys() <= set(case.labels), f"checks are of {', '.join(checks)}")
+    for label, check in checks.items():
+        _check(check, f"checks.{label}")
+
+
+def _passed(record: Mapping[str, Any], case: Case, before: Sequence[Record]) -> set[str]:
+    """The labels that the process which made a record had to time."""
+    turns = [one for one in before if one["kind"] != "round"]
+    _require(
+        bool(turns) and turns[-1]["kind"] == "checks",
+        f"{record['kind']} without its process's checks before it",
+    )
+    checks = turns[-1]["checks"]
+    return {label for label in case.labels if checks[label.removesuffix(AGAIN)]["passed"]}
+
+
+def _measured(records: Sequence[Record], procedure: Procedure) -> bool:
+    """Whether a case has all rounds, and its last process's check after them."""
+    return (
+        bool(records)
+        and records[-1]["kind"] == "after"
+        and len(_of(records, "round")) == procedure.rounds
+    )
 
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any], Case, Sequence[Record], Procedure], None]] = {

@@ -34,6 +34,7 @@ class DeviceInfo:
         driver: version of the kernel driver; empty if nobody says.
         runtime: ``ROCm 7.1``, ``CUDA 13.0``.
         torch: its version.
+        machine: a digest that tells this device from others of its kind; empty if nobody says.
     """
 
     name: str
@@ -44,6 +45,7 @@ class DeviceInfo:
     driver: str
     runtime: str
     torch: str
+    machine: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ class Conditions:
         throttle: from when to when the clock is ``throttle_clock`` MHz; times grow in proportion.
         neighbour: from when to when a second process takes ``neighbour_share`` of the device.
         late: share of replays that wait for the host for ``late_seconds``.
+        wander: standard deviation of the logarithm of a factor that every graph has for itself and
+            that wanders (Ornstein and Uhlenbeck), forgetting itself over ``wander_seconds``.
         tick: event times are whole multiples of this.
         sensors: whether clock, power and temperature can be read.
         lists_processes: whether other processes can be seen.
@@ -55,6 +57,8 @@ class Conditions:
     neighbour_share: float = 0.3
     late: float = 0.0
     late_seconds: float = 0.002
+    wander: float = 0.0
+    wander_seconds: float = 1.0
     tick: float = 1e-6
     sensors: bool = True
     lists_processes: bool = True
@@ -62,11 +66,15 @@ class Conditions:
 
 @dataclass(frozen=True)
 class FakeGraph:
-    """Captured launches: their time on an undisturbed device, and what they do besides."""
+    """Captured launches: their time on an undisturbed device, and what they do besides.
+
+    ``number`` tells one graph of a device from the others.
+    """
 
     launches: int
     seconds: float
     effects: tuple[Callable[[], None], ...]
+    number: int = 0
 
 
 class FakeDevice:
@@ -82,6 +90,8 @@ class FakeDevice:
         self.now = 0.0
         self._random = random.Random(seed)
         self._recording: list[tuple[float, Callable[[], None] | None]] | None = None
+        self._graphs = 0
+        self._wandered: dict[int, tuple[float, float]] = {}
 
     @property
     def info(self) -> DeviceInfo:
@@ -110,16 +120,18 @@ class FakeDevice:
                 launch()
         finally:
             self._recording = None
+        self._graphs += 1
         return FakeGraph(
             launches=len(recorded),
             seconds=sum(seconds for seconds, _ in recorded),
             effects=tuple(effect for _, effect in recorded if effect is not None),
+            number=self._graphs,
         )
 
     def replay(self, graph: Graph) -> None:
         """Let time pass and have the effects."""
         assert isinstance(graph, FakeGraph)
-        self.now += self._disturbed(graph.seconds)
+        self.now += self._disturbed(graph.seconds) * self._wandering(graph)
         for effect in graph.effects:
             effect()
 
@@ -164,6 +176,17 @@ class FakeDevice:
         if _within(self.now, at.neighbour):
             factor /= 1 - at.neighbour_share * self._random.random()
         return seconds * factor * math.exp(self._random.gauss(0.0, at.noise))
+
+    def _wandering(self, graph: FakeGraph) -> float:
+        """A graph's own factor, moved on to the time that it now is."""
+        at = self.conditions
+        if not at.wander:
+            return 1.0
+        value, then = self._wandered.get(graph.number, (0.0, -math.inf))
+        kept = math.exp((then - self.now) / at.wander_seconds)
+        value = kept * value + self._random.gauss(0.0, at.wander * math.sqrt(1 - kept * kept))
+        self._wandered[graph.number] = (value, self.now)
+        return math.exp(value)
 
     def _read_sensors(self) -> Sensors:
         if not self.conditions.sensors:

@@ -60,10 +60,6 @@ class Journal:
         self.records.append(dict(record))
         self._keys.add(record["key"])
 
-    def damaged(self, index: int, problem: str) -> JournalError:
-        """The error that one of :attr:`records` calls for."""
-        return _damaged(self.path, index + 1, problem)
-
 
 @contextmanager
 def open_journal(path: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
@@ -155,10 +151,10 @@ def _parse(content: bytes, path: Path) -> tuple[list[Record], int, str]:
         try:
             record, seal = _opened(line, seal)
         except (ValueError, RecursionError) as error:
-            raise _damaged(path, number, str(error)) from None
+            raise damaged(path, number, str(error)) from None
         problem = _malformed(record, keys) if records else _no_header(record)
         if problem:
-            raise _damaged(path, number, problem)
+            raise damaged(path, number, problem)
         keys.add(record.get("key", ""))
         records.append(record)
     return records, whole, seal
@@ -202,7 +198,8 @@ def _malformed(record: Mapping[str, Any], keys: set[str]) -> str:
     return f"{record['key']!r} is there already" if record["key"] in keys else ""
 
 
-def _damaged(path: Path, number: int, problem: str) -> JournalError:
+def damaged(path: Path, number: int, problem: str) -> JournalError:
+    """The error that a line calls for; the first is number 1."""
     cut = "cut it off before this line to measure the rest again, " if number > 1 else ""
     return JournalError(
         f"{path}:{number} is damaged: {problem}; restore the file, {cut}or move it away and start "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 CACHES = ("rotating", "warm")
@@ -12,6 +13,10 @@ FLOORS_PER_REPLAY = 1000
 """A replay lasts at least this many times what its event time can be off by."""
 MAX_LAUNCHES = 50_000
 """Launches in a graph; each takes host and device memory."""
+MOST_ROUNDS = 10_000
+MOST_PASSES = 1_000
+SEEDS = 1 << 63
+"""Seeds lie below this: what torch's generators take."""
 TURNOVERS = 2
 """How often rotating sets turn the caches over before a set comes round again."""
 
@@ -30,7 +35,8 @@ class Procedure:
         confidence: of the intervals.
         cache: one of :data:`CACHES`.
         fresh_process: every round in a new process, with new allocations and new graphs.
-        seed: of the order of settings and of resampling.
+        seed: of the order of settings.
+        clock_mhz: the clock that the device was set to; its highest if left out.
 
     Raises:
         ValueError: a value out of range.
@@ -44,10 +50,23 @@ class Procedure:
     cache: str = "rotating"
     fresh_process: bool = False
     seed: int = 0
+    clock_mhz: float | None = None
 
     def __post_init__(self) -> None:
-        _require(self.rounds >= 5, f"rounds must be at least 5 for an interval, got {self.rounds}")
-        _require(self.passes >= 1, f"passes must be at least 1, got {self.passes}")
+        _require(
+            0.5 < self.confidence < 1,
+            f"confidence must lie between 0.5 and 1, got {self.confidence}",
+        )
+        least = least_rounds(self.confidence)
+        _require(
+            least <= self.rounds <= MOST_ROUNDS,
+            f"rounds must be at least {least} for an interval of {self.confidence:.0%} confidence, "
+            f"and at most {MOST_ROUNDS}, got {self.rounds}",
+        )
+        _require(
+            1 <= self.passes <= MOST_PASSES,
+            f"passes must be at least 1 and at most {MOST_PASSES}, got {self.passes}",
+        )
         _require(
             0 < self.replay_seconds <= 10,
             f"replay_seconds must lie above 0 and at most 10, got {self.replay_seconds}",
@@ -57,8 +76,8 @@ class Procedure:
             f"threshold is a relative difference between 0 and 0.5, got {self.threshold}",
         )
         _require(
-            0.5 < self.confidence < 1,
-            f"confidence must lie between 0.5 and 1, got {self.confidence}",
+            self.clock_mhz is None or 0 < self.clock_mhz <= 10_000,
+            f"clock_mhz must lie above 0 and at most 10000, got {self.clock_mhz}",
         )
         _require(
             self.cache in CACHES, f"unknown cache mode {self.cache!r}; choose {' or '.join(CACHES)}"
@@ -72,6 +91,14 @@ class Procedure:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
+
+
+def least_rounds(confidence: float) -> int:
+    """The fewest rounds whose extremes hold the median with this confidence.
+
+    All of n independent rounds lie on one side of the median in one of 2**(n-1) cases.
+    """
+    return math.ceil(math.log2(2 / (1 - confidence)))
 
 
 def input_sets(cache: str, touched_bytes: int, cache_bytes: int) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,15 +13,20 @@ from typing import Any, Protocol
 from ..files import write_csv
 from .cases import Case
 from .columns import NAMES
-from .contents import RecordError, check_record
+from .contents import END, RecordError, check_record, key_of, sort_records
 from .device import Device
 from .journal import Journal, Record, open_journal
 from .plan import Plan
 from .procedure import Procedure
-from .records import CaseRecords, RunRecords, identity
+from .records import CaseRecords, RunRecords, identities, identity
 from .rounds import CaseRun, Workload
 from .rows import rows
 from .worker import RoundFailed
+
+LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.tmp")
+"""Names of files that :mod:`mxfp4kernels.files` is about to put in the place of others."""
+LEFT_BEHIND = 60.0
+"""Seconds after which such a file is not being written any more."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a case, and how many of the run's rounds are measured and planned."""
@@ -34,7 +42,7 @@ class Runner(Protocol):
         """The journal's records of some rounds of a case, each as soon as it is there.
 
         Kinds: ``checks`` before the first round of every process, ``round``, and ``after`` at the
-        end. Without numbers only the checks.
+        end of every process. Without numbers only the checks.
         """
 
 
@@ -70,7 +78,8 @@ class InProcess:
         yield {"kind": "checks", **run.record_of_checks()}
         for number in numbers:
             yield {"kind": "round", "round": number, **run.round(number)}
-        yield {"kind": "after", "check": run.check_after().as_json()}
+        checks = {label: check.as_json() for label, check in run.check_after().items()}
+        yield {"kind": "after", "checks": checks}
 
 
 def measure(
@@ -102,30 +111,30 @@ def measure(
     header = plan.header(runner.environment(), name)
     table = folder / f"{header['run']}.csv"
     with open_journal(table.with_suffix(".jsonl"), header) as journal:
-        by_case = _sorted(journal, plan)
+        by_case = sort_records(
+            journal.records, identities(plan.cases), plan.procedure, journal.path
+        )
+        remove_leftovers(folder)
         _write_table(table, journal)
         for case in plan.cases:
             records = by_case[identity(case)]
             if not CaseRecords(case, records, plan.procedure).complete:
                 _measure_case(case, plan, runner, journal, records, progress)
                 _write_table(table, journal)
+        if END not in journal:
+            journal.append({"key": END, "case": END, "at": _now(), "kind": END})
     return table
 
 
-def _sorted(journal: Journal, plan: Plan) -> dict[str, list[Record]]:
-    """The journal's records by case, each of them checked."""
-    cases = {identity(case): case for case in plan.cases}
-    found: dict[str, list[Record]] = {name: [] for name in cases}
-    for index, record in enumerate(journal.records[1:], start=1):
-        name = record["case"]
-        if name not in cases:
-            raise journal.damaged(index, f"the run has no case {name!r}")
-        try:
-            check_record(record, cases[name], found[name], plan.procedure)
-        except RecordError as error:
-            raise journal.damaged(index, f"{cases[name]}: {error}") from None
-        found[name].append(record)
-    return found
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote a table have left in a folder.
+
+    Another run's process may be writing there now, which takes far less than :data:`LEFT_BEHIND`.
+    """
+    for path in folder.glob(".*.tmp"):
+        with suppress(FileNotFoundError):  # finished, or removed by another process
+            if LEFTOVER.fullmatch(path.name) and time.time() - path.stat().st_mtime > LEFT_BEHIND:
+                path.unlink()
 
 
 def _measure_case(
@@ -140,7 +149,7 @@ def _measure_case(
     measured = {record["round"] for record in records if record["kind"] == "round"}
     missing = [number for number in range(plan.procedure.rounds) if number not in measured]
     for found in runner.measure(case, missing):
-        record = {"key": _key(name, found, records), "case": name, "at": _now(), **found}
+        record = {"key": key_of(name, found, records), "case": name, "at": _now(), **found}
         try:
             check_record(record, case, records, plan.procedure)
         except RecordError as error:
@@ -149,15 +158,6 @@ def _measure_case(
         records.append(record)
         done = sum(one["kind"] == "round" for one in journal.records)
         progress(str(case), done, plan.rounds)
-
-
-def _key(name: str, record: Record, before: Sequence[Record]) -> str:
-    """Checks are numbered by the processes that made them; a case's last check is there once."""
-    kind = record["kind"]
-    if kind == "after":
-        return f"{name} after"
-    same = sum(one["kind"] == kind for one in before)
-    return f"{name} {kind} {record['round'] if kind == 'round' else same}"
 
 
 def _now() -> str:

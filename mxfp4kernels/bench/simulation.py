@@ -90,7 +90,7 @@ class FakeWorkload:
             return Check(False, 512, 7, 4, 4, "7 mismatches")
         return Check(True, 512, 0, 4, 4)
 
-    def check_graph(self, graph: Graph) -> Check:
+    def check_graph(self, graph: Graph, turn: Graph) -> Check:
         """Whether a replay has written every set."""
         assert isinstance(graph, FakeGraph)
         self._written.clear()
@@ -143,7 +143,8 @@ def simulate(conditions: Conditions, ratio: float, procedure: Procedure, seed: i
     seconds = {_BASELINE.label: 40e-6, _OTHER.label: 40e-6 * ratio}
     runner = InProcess(device, lambda case: FakeWorkload(device, seconds), procedure, {})
     records = list(runner.measure(CASE, range(procedure.rounds)))
-    return CaseRecords(CASE, [{"at": "", **record} for record in records], procedure)
+    stamped = [{"at": "", **record} for record in records]
+    return CaseRecords(CASE, stamped, procedure, device.info.max_clock_mhz)
 
 
 def summarise(

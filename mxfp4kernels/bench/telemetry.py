@@ -12,6 +12,9 @@ from .device import Sensors
 
 Value = TypeVar("Value")
 
+NOT_AVAILABLE = (0, 0xFFFF, 0xFFFF_FFFF)
+"""What the libraries give where they mean N/A: the last two fill AMD's 16 and 32 bit fields."""
+
 
 class Reading(Generic[Value]):
     """Something that can be read, or a reason why it cannot.
@@ -38,6 +41,10 @@ class Reading(Generic[Value]):
         return value
 
 
+def _known(reading: float, scale: float) -> float | None:
+    return None if reading in NOT_AVAILABLE else float(reading) * scale
+
+
 def _unless(ended: Callable[[], bool], value: float | None) -> float | None:
     return None if ended() else value
 
@@ -50,12 +57,12 @@ class Telemetry:
     """
 
     def __init__(self, place: torch.device) -> None:
-        # torch gives AMD's power in W and NVIDIA's in mW, and 0 for what AMD's library calls N/A.
+        # torch gives AMD's power in W and NVIDIA's in mW.
         watts = 1.0 if torch.version.hip else 0.001
         self._place = place
-        self._clock = Reading(lambda: float(torch.cuda.clock_rate(place)) or None)
-        self._power = Reading(lambda: float(torch.cuda.power_draw(place)) * watts or None)
-        self._temperature = Reading(lambda: float(torch.cuda.temperature(place)) or None)
+        self._clock = Reading(lambda: _known(torch.cuda.clock_rate(place), 1.0))
+        self._power = Reading(lambda: _known(torch.cuda.power_draw(place), watts))
+        self._temperature = Reading(lambda: _known(torch.cuda.temperature(place), 1.0))
         self.processes = Reading(self._list_processes)
 
     def sensors(self, ended: Callable[[], bool] = lambda: False) -> Sensors:

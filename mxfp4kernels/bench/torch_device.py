@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import torch
 
+from .cases import digest
 from .device import GFX950_CACHES, DeviceInfo, Graph, Launch, NoDevice, Replay
 from .telemetry import Telemetry
 
 ARCH = "gfx950"
 """The one target that the kernels are written for."""
+MACHINE_ID = Path("/etc/machine-id")
 EVENT_PAIRS = 101
 """Pairs of events with nothing between them, whose median distance is the event floor."""
 
@@ -97,6 +100,7 @@ class TorchDevice:
             driver=_driver(hip is not None),
             runtime=f"ROCm {hip}" if hip else f"CUDA {torch.version.cuda}",
             torch=torch.__version__,
+            machine=_machine(properties),
         )
 
     def synchronize(self) -> None:
@@ -188,6 +192,17 @@ def _arch(properties: object) -> str:
     if torch.version.hip is not None:
         return str(name).partition(":")[0]
     return f"sm_{getattr(properties, 'major', 0)}{getattr(properties, 'minor', 0)}"
+
+
+def _machine(properties: object) -> str:
+    """A digest of the device's UUID, else of the machine's; empty if there is neither."""
+    unit = str(getattr(properties, "uuid", ""))
+    if not re.search(r"[1-9a-f]", unit):
+        try:
+            unit = MACHINE_ID.read_text().strip()
+        except OSError:
+            unit = ""
+    return digest(unit) if unit else ""
 
 
 def _driver(amd: bool) -> str:

@@ -16,7 +16,8 @@ class Verdict(str, Enum):
     - ``FASTER``, ``SLOWER``: the interval lies beyond the practical threshold.
     - ``SAME``: the interval lies within it.
     - ``UNSTABLE``: the interval crosses the threshold, so more or calmer rounds are needed; or the
-      case's baseline differed from itself, or times include waiting for the host.
+      case's baseline differed from itself, ratios wandered from round to round, times include
+      waiting for the host, or the clock was not what it should be.
     """
 
     FASTER = "FASTER"
@@ -33,8 +34,10 @@ class Mark(str, Enum):
 
     - ``WRONG``: the output was not what it must be; the row has no times.
     - ``HOST_BOUND``: the device waited for the host in more than a tenth of the replays.
-    - ``THROTTLED``: in more than a tenth of the replays the clock was below 0.9 of the highest that
-      the device has or showed in the run.
+    - ``THROTTLED``: in more than a tenth of the replays the clock was below 0.9 of what the device
+      was set to or, if it was not, can reach; if nobody says, of the highest that the run showed.
+    - ``UNEQUAL_CLOCK``: the clock differed from that of the baseline's replays by more than the
+      practical threshold.
     - ``SHARED``: another process was on the device.
     - ``DRIFTED``: the baseline's last third of rounds differs from its first by more than 5 %.
     """
@@ -42,6 +45,7 @@ class Mark(str, Enum):
     WRONG = "WRONG"
     HOST_BOUND = "HOST_BOUND"
     THROTTLED = "THROTTLED"
+    UNEQUAL_CLOCK = "UNEQUAL_CLOCK"
     SHARED = "SHARED"
     DRIFTED = "DRIFTED"
 

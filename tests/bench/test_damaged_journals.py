@@ -23,9 +23,9 @@ from mxfp4kernels.bench.session import measure
 from mxfp4kernels.bench.worker import RoundFailed
 from mxfp4kernels.files import read_csv
 
-PLAN = plan_of(4, 8, procedure=Procedure(rounds=5, passes=1))
+PLAN = plan_of(4, 8, procedure=Procedure(rounds=6, passes=1))
 
-EVERY_ROUND = sorted((identity(case), number) for case in PLAN.cases for number in range(5))
+EVERY_ROUND = sorted((identity(case), number) for case in PLAN.cases for number in range(6))
 
 POSSIBLE = [("others", None), ("others", 5)]
 """Values that a sound record may have."""
@@ -57,7 +57,7 @@ def undamaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Lines, Tab
     table = measure(PLAN, simulated(), tmp_path_factory.mktemp("undamaged"))
     journal = table.with_suffix(".jsonl")
     lines = journal.read_bytes().splitlines(keepends=True)
-    assert len(lines) == 1 + 2 * (1 + 5 + 1)
+    assert len(lines) == 1 + 2 * (1 + 6 + 1) + 1
     return journal.name, lines, table_of(table)
 
 

@@ -39,7 +39,7 @@ SHAPE = parse_shape("4x256x256x2")
 
 
 class TestFreshProcesses:
-    PROCEDURE = Procedure(rounds=5, passes=1, fresh_process=True)
+    PROCEDURE = Procedure(rounds=6, passes=1, fresh_process=True)
 
     @pytest.fixture
     def runner(self) -> FreshProcesses:
@@ -48,12 +48,23 @@ class TestFreshProcesses:
     def test_every_round_has_a_process_with_checks_of_its_own(self, runner, tmp_path) -> None:
         table = measure(Plan((CASE,), self.PROCEDURE), runner, tmp_path)
         records = read_journal(table.with_suffix(".jsonl"))[1:]
-        assert [record["kind"] for record in records] == ["checks", "round"] * 5 + ["after"]
+        assert [record["kind"] for record in records] == [
+            *["checks", "round", "after"] * 6,
+            "end",
+        ]
         processes = [record["process"] for record in records if record["kind"] == "round"]
-        assert len({*processes, os.getpid()}) == 6
+        assert len({*processes, os.getpid()}) == 7
         rows = read_csv(table, NAMES)
         assert {row["processes"] for row in rows} == {"fresh"}
         assert {row["verdict"] for row in rows[1:]} <= {"SAME", "UNSTABLE"}
+
+    def test_no_process_s_last_check_is_lost(self, runner, tmp_path) -> None:
+        """Only the second of six processes finds its graphs wrong at the end."""
+        plan = Plan((replace(CASE, seed=665),), self.PROCEDURE)
+        rows = read_csv(measure(plan, runner, tmp_path), NAMES)
+        assert [row["status"] for row in rows] == ["OK", "OK", "WRONG"]
+        assert rows[2]["mismatches"] == "9"
+        assert rows[2]["median"] == rows[2]["verdict"] == ""
 
     @pytest.mark.parametrize(
         ("seed", "error", "words"),
@@ -154,7 +165,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.mark.usefixtures("emulated")
 class TestLive:
-    PROCEDURE = Procedure(rounds=5, passes=1, replay_seconds=0.002)
+    PROCEDURE = Procedure(rounds=6, passes=1, replay_seconds=0.002)
 
     def test_our_kernels_and_a_baseline_from_plan_to_table(self, package, tmp_path) -> None:
         variant = find_variant("gemm2", "bm16_atomic_nt")
@@ -240,7 +251,7 @@ class TestLive:
         words = ("bench", "--shape", str(SHAPE), "--variant", "gemm2/bm16_atomic_nt", "--m", "3")
         words = (*words, "--study", "presets", "--with", f"aiter-hip={package}:gemm2")
         words = (*words, "--with", "aiter-flydsl=not_there:f", "-o", str(tmp_path / "out"))
-        assert cli.main([*words, "--rounds", "5", "--passes", "1", "--replay-ms", "2"]) == 0
+        assert cli.main([*words, "--rounds", "6", "--passes", "1", "--replay-ms", "2"]) == 0
         captured = capsys.readouterr()
         assert "left out: aiter-flydsl is absent: not_there is not installed" in captured.err
         (table,) = (tmp_path / "out").glob("*.csv")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ import pytest
 from mxfp4kernels.bench.cases import Case
 from mxfp4kernels.bench.columns import NAMES
 from mxfp4kernels.bench.fake import Conditions, FakeDevice
-from mxfp4kernels.bench.journal import JournalError, read_journal
+from mxfp4kernels.bench.journal import JournalError, _sealed, read_journal
 from mxfp4kernels.bench.plan import Plan, slug
 from mxfp4kernels.bench.procedure import Procedure
 from mxfp4kernels.bench.rounds import CaseRun, Check
 from mxfp4kernels.bench.session import InProcess, measure
 from mxfp4kernels.bench.simulation import CASE, FakeWorkload
-from mxfp4kernels.files import read_csv
+from mxfp4kernels.bench.verify import IncompleteRun, main, verify
+from mxfp4kernels.files import read_csv, write_csv
 
 NONE, AGAIN, ALL = CASE.labels
 PROCEDURE = Procedure(rounds=12, passes=3)
@@ -59,7 +61,7 @@ class Simulated:
 
     def measure(self, case: Case, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
         self.asked.append((case.tokens, list(numbers)))
-        device = FakeDevice(self.conditions, seed=case.tokens)
+        device = FakeDevice(self.conditions, seed=100 + case.tokens)
         runner = InProcess(
             device,
             lambda _: self.workload(device, self.seconds, **self.options),
@@ -123,7 +125,8 @@ class TestRows:
         assert rows[ALL]["verdict"] == "SLOWER"
 
     def test_the_rate_of_a_a_pairs_is_that_of_the_run(self, tmp_path: Path) -> None:
-        table = measure(plan_of(4, 8, 16), Simulated(), tmp_path)
+        calm = Conditions(noise=0.001)
+        table = measure(plan_of(4, 8, 16), Simulated(conditions=calm), tmp_path)
         rows = read_csv(table, NAMES)
         assert len(rows) == 9
         assert {row["aa_pairs"] for row in rows} == {"3"}
@@ -133,15 +136,83 @@ class TestRows:
 
 class TestMarks:
     def test_throttled_for_a_while(self, tmp_path: Path) -> None:
-        """The clock falls for a part of the run; times of the case say so, the ratio holds."""
+        """The clock falls for a part of the run; the rows say so, and no verdict rests on them."""
         rows = rows_of(tmp_path, conditions=Conditions(throttle=(0.5, 1.5)))
         assert all("THROTTLED" in row["status"] for row in rows.values())
-        assert rows[ALL]["verdict"] == "FASTER"
+        assert rows[ALL]["verdict"] == "UNSTABLE"
         assert rows[ALL]["clock_low_mhz"] == "1500"
 
     def test_throttled_all_along_is_seen_by_the_device_s_own_clock(self, tmp_path: Path) -> None:
         rows = rows_of(tmp_path, conditions=Conditions(throttle=(0.0, 1e9)))
         assert {row["status"] for row in rows.values()} == {"THROTTLED"}
+
+    def test_a_device_that_was_set_to_a_lower_clock_is_not_throttled_at_it(self, tmp_path) -> None:
+        lower = Conditions(throttle=(0.0, 1e9), throttle_clock=1900.0)
+        table = measure(
+            plan_of(4, procedure=replace(PROCEDURE, clock_mhz=1900.0)),
+            Simulated(conditions=lower, procedure=replace(PROCEDURE, clock_mhz=1900.0)),
+            tmp_path,
+        )
+        rows = read_csv(table, NAMES)
+        assert {row["status"] for row in rows} == {"OK"}
+        assert {row["clock_reference_mhz"] for row in rows} == {"1900"}
+        assert rows[2]["verdict"] == "FASTER"
+
+    @pytest.mark.parametrize("share", [1.0, 0.3])
+    def test_a_clock_of_one_setting_alone_makes_no_verdict(self, tmp_path: Path, share) -> None:
+        """Some of its replays at 2190 MHz, where the baseline's are at 2400; throttling is not."""
+
+        def clock(number: int, label: str, at: int) -> float:
+            return 2190.0 if label == ALL and (number * 3 + at) % 10 < 10 * share else 2400.0
+
+        rows = self.rows_with_clocks(tmp_path, clock)
+        assert rows[ALL]["status"] == "UNEQUAL_CLOCK"
+        assert rows[ALL]["verdict"] == "UNSTABLE"
+        assert float(rows[ALL]["clock_ratio"]) < 0.995
+        assert (rows[AGAIN]["status"], rows[AGAIN]["verdict"]) == ("OK", "SAME")
+
+    def test_clocks_that_scatter_alike_are_equal(self, tmp_path: Path) -> None:
+        rng = random.Random(0)
+        rows = self.rows_with_clocks(tmp_path, lambda *place: rng.uniform(2250, 2400))
+        assert {row["status"] for row in rows.values()} == {"OK"}
+
+    @pytest.mark.parametrize("stated", [2400.0, None])
+    def test_one_absurd_reading_throttles_nothing(self, tmp_path: Path, stated) -> None:
+        def clock(number: int, label: str, at: int) -> float:
+            return 65535.0 if (number, label, at) == (3, NONE, 0) else 2400.0
+
+        environment = {**ENVIRONMENT, "max_clock_mhz": stated}
+        rows = self.rows_with_clocks(tmp_path, clock, environment_=environment)
+        assert {row["status"] for row in rows.values()} == {"OK"}
+        assert {row["clock_reference_mhz"] for row in rows.values()} == {"2400"}
+        assert rows[ALL]["verdict"] == "FASTER"
+        assert rows[ALL]["clock_ratio"] == "1.00000"
+
+    def rows_with_clocks(
+        self, folder: Path, clock: Callable[[int, str, int], float], **options: Any
+    ) -> dict[str, dict[str, str]]:
+        """Rows of a calm device whose readings are given by round, label and pass."""
+
+        class Clocked(Simulated):
+            def measure(self, case: Case, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+                for record in super().measure(case, numbers):
+                    if record["kind"] == "round":
+                        for label, timed in record["settings"].items():
+                            timed["clock_mhz"] = [
+                                clock(record["round"], label, at) for at in range(3)
+                            ]
+                    yield record
+
+        table = measure(plan_of(4), Clocked(**options), folder)
+        return dict(zip(CASE.labels, read_csv(table, NAMES), strict=True))
+
+    def test_ratios_that_wander_from_round_to_round_make_no_verdict(self, tmp_path: Path) -> None:
+        wandering = Conditions(wander=0.01, wander_seconds=5.0)
+        options = {"conditions": wandering, "procedure": replace(PROCEDURE, rounds=30)}
+        table = measure(plan_of(4, procedure=options["procedure"]), Simulated(**options), tmp_path)
+        rows = dict(zip(CASE.labels, read_csv(table, NAMES), strict=True))
+        assert {rows[label]["verdict"] for label in (AGAIN, ALL)} == {"UNSTABLE"}
+        assert float(rows[AGAIN]["serial_correlation"]) > 0.3
 
     def test_without_sensors_nothing_is_claimed(self, tmp_path: Path) -> None:
         calm = Conditions(throttle=(0.0, 1e9), sensors=False, lists_processes=False)
@@ -220,19 +291,44 @@ class TestWrong:
         class Spoiled(FakeWorkload):
             checks = 0
 
-            def check(self, setting: Any) -> Check:
+            def check_graph(self, graph: Any, turn: Any) -> Check:
                 Spoiled.checks += 1
-                passed = Spoiled.checks <= len(CASE.settings)
+                passed = Spoiled.checks <= len(CASE.labels)
                 return Check(passed, 512, 0, 4, 4, "" if passed else "inputs have changed")
 
         rows = rows_of(tmp_path, workload=Spoiled)
         assert {row["status"] for row in rows.values()} == {"WRONG"}
 
+    def test_the_numbers_of_a_wrong_row_are_those_of_the_check_that_failed(self, tmp_path) -> None:
+        class Flaky(FakeWorkload):
+            checks = 0
+
+            def check_graph(self, graph: Any, turn: Any) -> Check:
+                Flaky.checks += 1
+                return Check(Flaky.checks != 6, 300, 9 * (Flaky.checks == 6), 3, 4)
+
+        rows = rows_of(tmp_path, workload=Flaky)
+        assert [rows[label]["status"] for label in CASE.labels] == ["OK", "OK", "WRONG"]
+        assert (rows[ALL]["mismatches"], rows[ALL]["checked_elements"]) == ("9", "300")
+        assert (rows[NONE]["mismatches"], rows[NONE]["checked_elements"]) == ("0", "512")
+
+    def test_one_of_the_baseline_s_two_graphs_is_enough_to_make_it_wrong(self, tmp_path) -> None:
+        class SecondFails(FakeWorkload):
+            checks = 0
+
+            def check_graph(self, graph: Any, turn: Any) -> Check:
+                SecondFails.checks += 1
+                return Check(SecondFails.checks != 5)
+
+        rows = rows_of(tmp_path, workload=SecondFails)
+        assert [rows[label]["status"] for label in CASE.labels] == ["WRONG", "WRONG", "OK"]
+        assert rows[ALL]["ratio"] == ""
+
     def test_a_baseline_that_differs_from_itself_makes_the_case_unstable(self, tmp_path) -> None:
         class SecondCaptureIsSlower(FakeWorkload):
             graphs = 0
 
-            def check_graph(self, graph: Any) -> Check:
+            def check_graph(self, graph: Any, turn: Any) -> Check:
                 SecondCaptureIsSlower.graphs += 1
                 if SecondCaptureIsSlower.graphs == 2:
                     object.__setattr__(graph, "seconds", 1.03 * graph.seconds)
@@ -250,7 +346,7 @@ def keys(path: Path) -> list[str]:
 
 
 class TestResume:
-    PLAN = plan_of(4, 8, procedure=Procedure(rounds=5, passes=1))
+    PLAN = plan_of(4, 8, procedure=Procedure(rounds=6, passes=1))
 
     def runner(self) -> Simulated:
         return Simulated(procedure=self.PLAN.procedure)
@@ -283,7 +379,7 @@ class TestResume:
             assert asked + kept.count(b'"kind":"round"') == self.PLAN.rounds
             rows = read_csv(table, NAMES)
             assert [(row["tokens"], row["rounds"]) for row in rows] == [
-                (tokens, "5") for tokens in ("4", "8") for _ in CASE.labels
+                (tokens, "6") for tokens in ("4", "8") for _ in CASE.labels
             ]
 
     def test_a_finished_run_is_not_measured_again(self, whole) -> None:
@@ -321,6 +417,55 @@ class TestResume:
             measure(self.PLAN, other, tmp_path, name="mine")
         assert (tmp_path / "mine.csv").exists()
 
+    def test_a_journal_without_its_end_is_an_unfinished_run(self, whole, capsys) -> None:
+        journal, content = whole
+        table = journal.with_suffix(".csv")
+        verify(table)
+        assert main([str(table)]) == 0
+        before = table.read_bytes()
+        lines = content.splitlines(keepends=True)
+        for kept in range(len(lines)):
+            journal.write_bytes(b"".join(lines[:kept]))
+            with pytest.raises(IncompleteRun, match=r"of 2 cases and no end|is empty"):
+                verify(table)
+        journal.write_bytes(content)
+        rows = before.splitlines(keepends=True)
+        assert {row["cases"] for row in read_csv(table, NAMES)} == {"2"}
+        table.write_bytes(b"".join(rows[:4]))
+        with pytest.raises(ValueError, match="is not what its journal gives"):
+            verify(table)
+        assert main([str(table)]) == 1
+        assert "is not what its journal gives" in capsys.readouterr().err
+
+    def test_an_end_before_all_is_measured_is_damage(self, whole, tmp_path: Path) -> None:
+        journal, _ = whole
+        records = read_journal(journal)
+        text, seal = b"", ""
+        for record in [*records[:-2], records[-1]]:
+            line, seal = _sealed(record, seal)
+            text += line
+        journal.write_bytes(text)
+        with pytest.raises(JournalError, match=r"the run ends, but .* M=8 .* is not measured"):
+            measure(self.PLAN, self.runner(), journal.parent)
+
+    def test_what_a_killed_process_left_is_removed(self, whole, monkeypatch) -> None:
+        journal, _ = whole
+        folder, names = journal.parent, []
+        monkeypatch.setattr(os, "replace", lambda old, new: names.append(Path(old)))
+        write_csv(folder / "x.csv", ("a",), [])
+        monkeypatch.undo()
+        (left,) = names  # a name as files have it before they are put in place
+        stale, strange = folder / f".{'0' * 16}.tmp", folder / ".my.tmp"
+        for path in (left, stale, strange):
+            path.touch()
+            os.utime(path, (0, 0))
+        os.utime(left)
+        measure(self.PLAN, self.runner(), folder)
+        assert (left.exists(), stale.exists(), strange.exists()) == (True, False, True)
+        os.utime(left, (0, 0))
+        measure(self.PLAN, self.runner(), folder)
+        assert not left.exists()
+
     SCRIPT = """
 import sys, time
 from pathlib import Path
@@ -351,7 +496,7 @@ measure(TestResume.PLAN, Slow(procedure=TestResume.PLAN.procedure), Path(sys.arg
         assert process.wait() == -signal.SIGKILL
         (journal,) = tmp_path.glob("*.jsonl")
         before = read_journal(journal)
-        assert lines <= len(before) < 14
+        assert lines <= len(before) < 17
         table = measure(self.PLAN, self.runner(), tmp_path)
         assert read_journal(journal)[: len(before)] == before
         rounds = [key for key in keys(journal) if " round " in key]

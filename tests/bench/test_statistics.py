@@ -9,16 +9,24 @@ import statistics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, t
 
-from mxfp4kernels.bench.intervals import Interval, paired_ratio
+from mxfp4kernels.bench.intervals import (
+    Interval,
+    Serial,
+    mean_ratio,
+    paired_ratio,
+    serial_correlation,
+)
 from mxfp4kernels.bench.procedure import (
     FLOORS_PER_REPLAY,
     MAX_LAUNCHES,
     Procedure,
     input_sets,
     launches_per_replay,
+    least_rounds,
 )
+from mxfp4kernels.bench.records import SERIAL_CHANCE
 from mxfp4kernels.bench.simulation import (
     COLUMNS,
     RUNS,
@@ -40,22 +48,39 @@ class TestIntervals:
         assert ratio.estimate == pytest.approx(0.97)
         assert ratio.high - ratio.low < 1e-9
 
-    def test_the_interval_is_that_of_the_median(self) -> None:
-        """Against the exact interval from order statistics, which needs no resampling.
-
-        Resampling a median draws order statistics with binomial probabilities, so the percentile
-        interval must end at the order statistics whose probabilities enclose 95 %.
-        """
+    @pytest.mark.parametrize("rounds", [6, 10, 30, 31])
+    def test_the_interval_ends_where_the_binomial_distribution_says(self, rounds: int) -> None:
+        """The k-th lowest lies above the median if fewer than k rounds lie below it."""
         rng = random.Random(1)
-        logarithms = sorted(rng.gauss(0, 0.01) for _ in range(31))
-        interval = paired_ratio([math.exp(value) for value in logarithms], [1.0] * 31)
-        # The median of a resample is at most the k-th value iff 16 or more draws are.
-        below = [binom.sf(15, 31, (k + 1) / 31) for k in range(31)]
-        low = next(k for k, chance in enumerate(below) if chance >= 0.025)
-        high = next(k for k, chance in enumerate(below) if chance >= 0.975)
-        assert interval.low == pytest.approx(math.exp(logarithms[low]), abs=1e-6)
-        assert interval.high == pytest.approx(math.exp(logarithms[high]), abs=1e-6)
+        logarithms = sorted(rng.gauss(0, 0.01) for _ in range(rounds))
+        interval = paired_ratio([math.exp(value) for value in logarithms], [1.0] * rounds)
+        low = max(k for k in range(rounds) if binom.cdf(k, rounds, 0.5) <= 0.025 or k == 0)
+        high = min(k for k in range(rounds) if binom.sf(k, rounds, 0.5) <= 0.025)
+        assert binom.cdf(low, rounds, 0.5) <= 0.025
+        assert interval.low == pytest.approx(math.exp(logarithms[low]), abs=1e-9)
+        assert interval.high == pytest.approx(math.exp(logarithms[high]), abs=1e-9)
         assert interval.estimate == pytest.approx(math.exp(statistics.median(logarithms)))
+
+    @pytest.mark.parametrize("rounds", [6, 10, 30])
+    @pytest.mark.parametrize("draw", ["gauss", "skewed"])
+    def test_it_holds_the_median_as_often_as_it_says(self, rounds: int, draw: str) -> None:
+        rng = random.Random(rounds)
+        median = {"gauss": 1.0, "skewed": math.log(2)}[draw]
+        draws = {"gauss": lambda: rng.gauss(1.0, 0.1), "skewed": lambda: rng.expovariate(1.0)}
+        missed = sum(
+            paired_ratio([draws[draw]() for _ in range(rounds)], [1.0] * rounds).excludes(median)
+            for _ in range(1000)
+        )
+        assert missed <= binom.ppf(0.999, 1000, 0.05)
+
+    def test_the_fewest_rounds_that_have_an_interval(self) -> None:
+        assert least_rounds(0.95) == 6
+        for confidence in (0.6, 0.9, 0.95, 0.99):
+            few = least_rounds(confidence)
+            times = [1 + 0.01 * number for number in range(few)]
+            assert paired_ratio(times, [1.0] * few, confidence=confidence).high == times[-1]
+            with pytest.raises(ValueError, match="needs more rounds"):
+                paired_ratio(times[1:], [1.0] * (few - 1), confidence=confidence)
 
     def test_one_bad_round_in_ten_moves_nothing(self) -> None:
         rng = random.Random(2)
@@ -71,9 +96,42 @@ class TestIntervals:
         assert ahead.estimate == pytest.approx(1 / back.estimate)
         assert ahead.low == pytest.approx(1 / back.high, rel=2e-3)
 
-    def test_same_seed_same_interval(self) -> None:
-        times = [1.0, 1.1, 0.9, 1.2, 0.8, 1.05]
-        assert paired_ratio(times, times[::-1], seed=1) == paired_ratio(times, times[::-1], seed=1)
+    def test_a_mean_ratio_is_student_s(self) -> None:
+        rng = random.Random(4)
+        values = [rng.uniform(2000, 2400) for _ in range(12)]
+        logarithms = [math.log(value / 2400) for value in values]
+        half = t.ppf(0.975, 11) * statistics.stdev(logarithms) / math.sqrt(12)
+        interval = mean_ratio(values, [2400.0] * 12)
+        mean = statistics.fmean(logarithms)
+        assert interval.estimate == pytest.approx(math.exp(mean))
+        assert interval.low == pytest.approx(math.exp(mean - half))
+        assert interval.high == pytest.approx(math.exp(mean + half))
+        assert mean_ratio([3.0] * 6, [2.0] * 6) == Interval(1.5, 1.5, 1.5)
+
+    def test_neighbours_are_correlated_by_ranks(self) -> None:
+        assert serial_correlation([1.0] * 8, [1.0] * 8) == Serial(0.0, 1.0)
+        rising = serial_correlation([1.1**number for number in range(8)], [1.0] * 8)
+        assert (rising.correlation, rising.chance) == (pytest.approx(1.0), pytest.approx(0.0))
+        rng = random.Random(5)
+        value, wandering = 0.0, []
+        for _ in range(30):
+            value = 0.9 * value + rng.gauss(0, 0.01)
+            wandering.append(math.exp(value))
+        assert serial_correlation(wandering, [1.0] * 30).chance < 0.001
+        alternating = [1 + 0.01 * (-1) ** number + rng.gauss(0, 1e-3) for number in range(30)]
+        assert serial_correlation(alternating, [1.0] * 30).chance > 0.99
+        with pytest.raises(ValueError, match="four rounds or more, got 3"):
+            serial_correlation([1.0] * 3, [1.0] * 3)
+
+    def test_independent_rounds_are_seldom_taken_for_wandering_ones(self) -> None:
+        rng = random.Random(6)
+        chances = [
+            serial_correlation([rng.uniform(1, 2) for _ in range(30)], [1.0] * 30).chance
+            for _ in range(1000)
+        ]
+        assert sum(chance < SERIAL_CHANCE for chance in chances) <= binom.ppf(
+            0.999, 1000, SERIAL_CHANCE
+        )
 
     @pytest.mark.parametrize(
         ("times", "baseline"), [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, 0.0], [1.0, 1.0])]
@@ -130,7 +188,10 @@ class TestProcedure:
     @pytest.mark.parametrize(
         ("name", "value", "words"),
         [
-            ("rounds", 4, "at least 5"),
+            ("rounds", 5, "at least 6"),
+            ("rounds", 10_001, "at most 10000"),
+            ("passes", 1_001, "at most 1000"),
+            ("clock_mhz", 0.0, "above 0"),
             ("passes", 0, "at least 1"),
             ("replay_seconds", 0.0, "above 0"),
             ("threshold", 0.0, "between 0 and 0.5"),

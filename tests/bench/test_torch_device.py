@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mxfp4kernels.bench.device import NoDevice
+from mxfp4kernels.bench.device import NoDevice, Sensors
 from mxfp4kernels.bench.telemetry import Reading, Telemetry
 from mxfp4kernels.bench.torch_device import GFX950_CACHES, TorchDevice
 
@@ -217,6 +217,30 @@ def test_a_reading_that_works_again_forgets_its_reason() -> None:
     assert reading.absent_because == "RuntimeError: busy"
     assert reading() == 5
     assert reading.absent_because == ""
+
+
+@pytest.mark.parametrize("value", [0, 0xFFFF, 0xFFFF_FFFF])
+def test_numbers_that_stand_for_nothing_are_no_readings(cuda: Cuda, monkeypatch, value) -> None:
+    for name in ("clock_rate", "power_draw", "temperature"):
+        monkeypatch.setattr(torch.cuda, name, lambda place: value)
+    assert Telemetry(torch.device("cpu")).sensors() == Sensors(None, None, None)
+
+
+def test_devices_of_a_kind_are_told_apart(cuda: Cuda, monkeypatch, tmp_path) -> None:
+    def machine(**more: str) -> str:
+        properties = SimpleNamespace(**vars(torch.cuda.get_device_properties(0)), **more)
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.cuda, "get_device_properties", lambda place: properties)
+            return TorchDevice().info.machine
+
+    (tmp_path / "id").write_text("a machine")
+    monkeypatch.setattr("mxfp4kernels.bench.torch_device.MACHINE_ID", tmp_path / "id")
+    units = [machine(uuid=f"1f2e-000{number}") for number in (1, 2)]
+    fallbacks = [machine(), machine(uuid="00000000-0000-0000"), machine(uuid="")]
+    assert len({*units, *fallbacks}) == 3
+    assert all(len(one) == 10 for one in (*units, *fallbacks))
+    (tmp_path / "id").unlink()
+    assert machine() == ""
 
 
 def test_no_device(monkeypatch) -> None:

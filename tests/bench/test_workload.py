@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mxfp4kernels.bench.cases import OURS, Case, Setting
-from mxfp4kernels.bench.fake import FakeDevice
+from mxfp4kernels.bench.fake import FakeDevice, FakeGraph
 from mxfp4kernels.bench.procedure import Procedure
 from mxfp4kernels.bench.rounds import CaseRun
 from mxfp4kernels.bench.workload import Buffers, KernelWorkload, WeightStore
@@ -82,7 +82,9 @@ def test_compiled_kernels_pass(variant: Variant, device: FakeDevice) -> None:
         assert check.elements > 0
         assert 0 < check.tiles <= check.of
     graph = device.capture([partial(workload.launch, case_of(variant).baseline, 0)] * 2)
-    assert workload.check_graph(graph).passed
+    replayed = workload.check_graph(graph, turn_of(workload, case_of(variant), device))
+    assert replayed.passed, replayed.report
+    assert replayed.elements == check.elements
     assert workload.facts["input_sets"] == 1
     assert 2 <= workload.facts["active_experts"] <= 4
 
@@ -106,9 +108,10 @@ def flip(name: str, row: int, column: int) -> Callable[[Mapping[str, torch.Tenso
     return spoil
 
 
-def unwritten(row: int) -> Callable[[Mapping[str, torch.Tensor]], None]:
+def unwritten(name: str, row: int, size: int) -> Callable[[Mapping[str, torch.Tensor]], None]:
     def spoil(buffers: Mapping[str, torch.Tensor]) -> None:
-        buffers["out_q"][row, :64] = Argument.POISON
+        rows = buffers[name].view(torch.uint8).reshape(buffers[name].shape[0], -1)
+        rows[row, :size] = Argument.POISON
 
     return spoil
 
@@ -122,9 +125,21 @@ LAST_ROW = -1
     [
         ("gemm1/bm32_nt", flip("out_q", 0, 3), "1 mismatches"),
         ("gemm1/bm32_nt", flip("out_scale", 0, 0), "mismatches"),
-        ("gemm1/bm32_nt", flip("out_q", LAST_ROW, 3), "1 bytes outside all tiles were written"),
-        ("gemm1/bm32_nt", flip("out_scale", LAST_ROW, 0), "bytes outside all tiles were written"),
-        ("gemm1/bm32_nt", unwritten(1), "1 rows of tiles were not written"),
+        (
+            "gemm1/bm32_nt",
+            flip("out_q", LAST_ROW, 3),
+            "1 bytes of out_q outside all tiles were written",
+        ),
+        (
+            "gemm1/bm32_nt",
+            flip("out_scale", LAST_ROW, 0),
+            "bytes of out_scale outside all tiles were written",
+        ),
+        ("gemm1/bm32_nt", unwritten("out_q", 1, 64), "8 pieces of 8 bytes of out_q were not wr"),
+        ("gemm1/bm32_nt", unwritten("out_q", 1, 9), "1 pieces of 8 bytes of out_q were not wr"),
+        ("gemm1/bm32_nt", unwritten("out_scale", 0, 3), "3 bytes of out_scale were not written"),
+        ("gemm2/bm32_cshuffle", unwritten("out", 1, 8), "1 pieces of 8 bytes of out were not wr"),
+        ("gemm2/bm128_mxfp4", unwritten("out_scale", 1, 2), "2 bytes of out_scale were not wr"),
         ("gemm2/bm16_atomic_nt", flip("out", 2, 1), "mismatches"),
         ("gemm2/bm32_cshuffle", flip("out", 0, 1), "mismatches"),
         ("gemm2/bm32_cshuffle", flip("out", LAST_ROW, 1), "outside all tiles"),
@@ -148,7 +163,8 @@ def test_a_kernel_that_does_nothing_is_wrong(variant: Variant, device: FakeDevic
     assert not check.passed
     assert "were not written" in check.report
     graph = device.capture([partial(workload.launch, case.baseline, 0)])
-    assert "were not written" in workload.check_graph(graph).report
+    turn = turn_of(workload, case, device)
+    assert "were not written" in workload.check_graph(graph, turn).report
 
 
 @pytest.fixture
@@ -169,10 +185,11 @@ def test_a_set_that_comes_out_otherwise_is_found(device: FakeDevice) -> None:
             flip("out_q", 0, 0)(buffers)
 
     workload = workload_of(case, device, lambda setting: second_is_wrong)
-    report = workload.check_graph(graph_of(workload, case, device, 3)).report
+    turn = turn_of(workload, case, device)
+    report = workload.check_graph(turn, turn).report
     assert "set 1: out_q differs from set 0" in report
-    assert workload.check_graph(graph_of(workload, case, device, 3)).passed
-    assert "set 2" in workload.check_graph(graph_of(workload, case, device, 2)).report
+    assert workload.check_graph(turn, turn).passed
+    assert "set 2" in workload.check_graph(graph_of(workload, case, device, 2), turn).report
 
 
 @pytest.mark.usefixtures("three_sets")
@@ -197,6 +214,87 @@ def graph_of(workload: KernelWorkload, case: Case, device: FakeDevice, count: in
     )
 
 
+def turn_of(workload: KernelWorkload, case: Case, device: FakeDevice):
+    return graph_of(workload, case, device, workload.sets)
+
+
+class After:
+    """A kernel that is right until it was launched ``count`` times, and then something else."""
+
+    def __init__(self, variant: Variant, count: int, instead: Callable[..., None]) -> None:
+        self.kernel = device_kernel(variant, SHAPE, NONE)
+        self.left, self.instead = count, instead
+
+    def __call__(self, buffers: Buffers, *, n_tokens: int, m_blocks: int) -> None:
+        self.left -= 1
+        kernel = self.kernel if self.left >= 0 else self.instead
+        kernel(buffers, n_tokens=n_tokens, m_blocks=m_blocks)
+
+
+def constant(buffers: Buffers, **sizes: int) -> None:
+    """Writes everything that it may, whatever the inputs are."""
+    for name in ("out", "out_q"):
+        if buffers.get(name) is not None:
+            buffers[name].view(torch.uint8).fill_(0x11)
+
+
+@pytest.mark.parametrize("variant", ["gemm1/bm16_iq", "gemm2/bm16_atomic_nt"])
+def test_what_is_replayed_is_held_against_the_reference(variant: str, device: FakeDevice) -> None:
+    """All sets alike and all written, but right at the first launch only."""
+    case = case_of(find_variant(*variant.split("/")))
+    workload = workload_of(case, device, lambda setting: After(case.variant, 1, constant))
+    run = CaseRun(case, workload, device, Procedure(rounds=6, passes=1, replay_seconds=2e-3))
+    assert run.graphs == {}
+    for check in run.checks.values():
+        assert "replaying the graph, set 0" in check.report
+        assert check.mismatches > 0
+
+
+@pytest.mark.parametrize("variant", ["gemm1/bm16_iq", "gemm2/bm16_atomic_nt"])
+def test_every_timed_graph_is_checked_again_at_the_end(variant: str, device: FakeDevice) -> None:
+    case = case_of(find_variant(*variant.split("/")))
+    second = After(case.variant, 10**6, constant)
+
+    def kernels(setting: Setting) -> Callable[..., None]:
+        return second if setting.flags else device_kernel(case.variant, SHAPE, NONE)
+
+    workload = workload_of(case, device, kernels)
+    run = CaseRun(case, workload, device, Procedure(rounds=6, passes=1, replay_seconds=2e-3))
+    assert all(check.passed for check in run.check_after().values())
+    second.left = 0
+    after = run.check_after()
+    assert {label: check.passed for label, check in after.items()} == {
+        case.labels[0]: True,
+        case.labels[1]: True,
+        case.labels[2]: False,
+    }
+
+
+@pytest.mark.usefixtures("three_sets")
+@pytest.mark.parametrize("variant", ["gemm1/bm16_iq", "gemm2/bm16_atomic_nt"])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_inputs_of_any_set_that_changed_are_found(variant, number, device: FakeDevice) -> None:
+    case = case_of(find_variant(*variant.split("/")))
+    workload = workload_of(case, device)
+    run = CaseRun(case, workload, device, Procedure(rounds=6, passes=1, replay_seconds=6e-3))
+    weights = "w1" if case.variant.kernel == "gemm1" else "w2"
+    workload._buffers[number][weights].view(torch.uint8).fill_(0)
+    for check in run.check_after().values():
+        assert not check.passed
+        # Other sets are compared with the first.
+        assert f"set {number if number or 'atomic' in variant else 0}: " in check.report
+
+
+def test_a_graph_that_adds_once_whatever_it_holds_is_found(device: FakeDevice) -> None:
+    case = case_of(find_variant("gemm2", "bm16_atomic_nt"))
+    workload = workload_of(case, device)
+    turn = turn_of(workload, case, device)
+    replayed = FakeGraph(launches=4, seconds=4e-3, effects=turn.effects)
+    report = workload.check_graph(replayed, turn).report
+    assert "replaying the graph, set 0: 100% of the sums" in report
+    assert workload.check_graph(graph_of(workload, case, device, 4), turn).passed
+
+
 def test_weights_do_not_depend_on_variant_or_tokens() -> None:
     store = WeightStore(CPU)
     for kernel, name in (("gemm1", "bm64"), ("gemm2", "bm32_cshuffle")):
@@ -218,10 +316,10 @@ def test_a_case_is_measured_whole(device: FakeDevice) -> None:
             return device_kernel(case.variant, SHAPE, NONE)
         return Spoiled(case.variant, flip("out_q", 0, 0))
 
-    run = CaseRun(case, workload_of(case, device, kernels), device, Procedure(rounds=5, passes=1))
+    run = CaseRun(case, workload_of(case, device, kernels), device, Procedure(rounds=6, passes=1))
     assert list(run.graphs) == ["none", "none (again)"]
     assert set(run.round(0)["settings"]) == {"none", "none (again)"}
     record = run.record_of_checks()
     assert record["checks"]["none"]["passed"]
     assert "mismatches" in record["checks"][case.labels[2]]["report"]
-    assert run.check_after().passed
+    assert {label for label, check in run.check_after().items() if check.passed} == set(run.graphs)
