@@ -16,6 +16,7 @@ from .bench.measured import read_measured
 from .flags import ALL, FLAGS, NONE, FlagSet, acting
 from .origins import (
     CURVE,
+    GAINS,
     MEASURED,
     MODELLED,
     PUBLISHED,
@@ -24,6 +25,7 @@ from .origins import (
     Modelled,
     Origin,
     Point,
+    read_gains,
     read_model,
 )
 from .published_times import ClaimedRatio, Times, read_claimed_ratios, read_times
@@ -78,7 +80,7 @@ class Sources:
 
 
 def read_all(measured: Path = MEASURED_FOLDER, curve: Path = CURVE) -> Sources:
-    """Read whatever there is.
+    """Read whatever there is; the model's gains lie beside its curve.
 
     Raises:
         TableError, ValueError, OSError: a table that is there cannot be read.
@@ -88,7 +90,7 @@ def read_all(measured: Path = MEASURED_FOLDER, curve: Path = CURVE) -> Sources:
         times=read_times(),
         claims=read_claimed_ratios(),
         measured=Measured(rows),
-        modelled=Modelled(read_model(curve)),
+        modelled=Modelled(read_model(curve), read_gains(curve.with_name(GAINS.name))),
         devices=tuple(sorted({row["device"] for row in rows})),
     )
 

@@ -14,12 +14,12 @@ from typing import Protocol
 from .bench.cases import OURS
 from .bench.measured import MeasuredRow
 from .files import DATA, read_csv
-from .flags import FlagSet, acting, join
+from .flags import NONE, FlagSet, acting, join
 from .published_times import ROUTINGS
 from .shapes import REFERENCE_SHAPE, Variant
 
-CURVE = DATA / "timing" / "curve.csv"
-"""The timing model's table; it is made by the model's own command."""
+CURVE, GAINS = DATA / "timing" / "curve.csv", DATA / "timing" / "gains.csv"
+"""The timing model's tables; they are made by the model's own command."""
 
 MEASURED, MODELLED, PUBLISHED = "measured", "modelled", "published"
 
@@ -105,13 +105,44 @@ def read_model(path: Path = CURVE) -> tuple[ModelRow, ...]:
     )
 
 
+def read_gains(path: Path = GAINS) -> dict[tuple[str, str, str, int], Point]:
+    """Modelled time with no flag over time with all, by kernel, variant, routing and M.
+
+    Their bands are of the ratio: a constant moves both times at once. Empty without the table.
+
+    Raises:
+        TableError: a column is missing.
+        ValueError: a number is none.
+    """
+    if not path.exists():
+        return {}
+    columns = ("kernel", "variant", "shape", "routing", "M", "gain", "low", "high")
+    return {
+        (row["kernel"], row["variant"], row["routing"], int(row["M"])): Point(
+            int(row["M"]), float(row["gain"]), float(row["low"]), float(row["high"])
+        )
+        for row in read_csv(path, columns)
+        if row["shape"] == str(REFERENCE_SHAPE)
+    }
+
+
 class Modelled:
-    """The timing model's times; points carry its band."""
+    """The timing model's times; points carry its band.
+
+    Args:
+        rows: times.
+        gains: of all flags together, with their bands.
+    """
 
     kind = MODELLED
 
-    def __init__(self, rows: Iterable[ModelRow]) -> None:
+    def __init__(
+        self,
+        rows: Iterable[ModelRow],
+        gains: Mapping[tuple[str, str, str, int], Point] | None = None,
+    ) -> None:
         self._rows = {row.key: row for row in rows}
+        self._gains = gains or {}
 
     @property
     def tokens(self) -> list[int]:
@@ -126,7 +157,15 @@ class Modelled:
         return None if row is None else Point(launch.tokens, row.us, row.low, row.high)
 
     def gain(self, launch: Launch, without: FlagSet, with_: FlagSet) -> Point | None:
-        """A ratio of two modelled times; without a band, since theirs have a common cause."""
+        """A ratio of two modelled times; that of no flag to all has a band of its own.
+
+        Others have none: it cannot be had from the bands of the times, which have a common cause.
+        """
+        variant = launch.variant
+        if (acting(variant, without), acting(variant, with_)) == (NONE, acting(variant)):
+            key = (variant.kernel, variant.name, ROUTINGS[launch.family], launch.tokens)
+            if key in self._gains:
+                return self._gains[key]
         before, after = self.time(launch, without), self.time(launch, with_)
         if before is None or after is None:
             return None

@@ -25,6 +25,7 @@ from ..published import REFERENCE
 from ..study.tables import ERRORS, HAZARDS, TIMELINE, VERIFY
 from . import (
     curves,
+    grid,
     hazards,
     hero,
     interaction,
@@ -52,8 +53,9 @@ class Drawing:
 
 
 DRAWINGS: tuple[Drawing, ...] = (
-    Drawing("hero-light", lambda: hero.hero(LIGHT), (COUNTS,)),
-    Drawing("hero-dark", lambda: hero.hero(DARK), (COUNTS,)),
+    Drawing("hero-light", lambda: hero.hero(LIGHT), hero.SOURCES),
+    Drawing("hero-dark", lambda: hero.hero(DARK), hero.SOURCES),
+    Drawing("instruction-grid", grid.instruction_grid, (COUNTS,)),
     Drawing("waterfall", waterfall.waterfall, (COUNTS,)),
     Drawing("alone-or-last", interaction.alone_or_last, (COUNTS,)),
     Drawing("quant-pair", interaction.quant_pair, (COUNTS, EXCERPTS)),

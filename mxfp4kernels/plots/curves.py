@@ -26,7 +26,7 @@ from ..curves import (
     times,
 )
 from ..flags import FLAGS, acting
-from ..origins import CURVE, MEASURED, MODELLED, PUBLISHED
+from ..origins import CURVE, GAINS, MEASURED, MODELLED, PUBLISHED
 from ..published import FIGURES as PUBLISHED_FIGURES
 from ..published_times import FAMILIES, SOURCES, ClaimedGain, read_claimed_gains
 from ..shapes import KERNELS, dispatch
@@ -42,12 +42,19 @@ FAMILY_WORDS = {
 MICROSECONDS = (4, 1900)
 CONTRIBUTION_TOKENS = (4, 64, 512, 4096, 16384)
 _ALL_TOKENS = (1, 32768)
+DASHED_NAMES = ("none", "HIP")
+DASHED = "- -"
 
 
 def data_files() -> tuple[Path, ...]:
     """What the figures are drawn from, as far as it is there."""
     tables = sorted(MEASURED_FOLDER.glob("*/*.csv"))
-    return (PUBLISHED_FIGURES, SOURCES, *(path for path in (CURVE,) if path.exists()), *tables)
+    return (
+        PUBLISHED_FIGURES,
+        SOURCES,
+        *(path for path in (CURVE, GAINS) if path.exists()),
+        *tables,
+    )
 
 
 def per_m_times(sources: Sources | None = None) -> Figure:
@@ -93,10 +100,10 @@ def _draw(axes: Axes, series: Series) -> None:
     colour = COLOURS[series.kind]
     x = [point.tokens for point in series.points]
     y = [point.value for point in series.points]
-    dashed = (0, (3, 2)) if series.name in ("none", "HIP") else "solid"
+    dashed = (0, (3, 2)) if series.name in DASHED_NAMES else "solid"
     if series.kind == MODELLED:
         axes.plot(x, y, color=colour, linewidth=1.4, linestyle=dashed)
-        if not any(math.isnan(point.low) for point in series.points):
+        if not _bandless(series):
             ends = ([point.low for point in series.points], [point.high for point in series.points])
             axes.fill_between(x, *ends, color=colour, alpha=0.12, linewidth=0)
         return
@@ -119,16 +126,21 @@ def _draw(axes: Axes, series: Series) -> None:
             axes.plot([point.tokens] * 2, [point.low, point.high], color=colour, linewidth=1)
 
 
+def _bandless(series: Series) -> bool:
+    return any(math.isnan(point.low) for point in series.points)
+
+
 def _key(axes: Axes, found: Sequence[Series]) -> None:
     """Names in the lower right corner, where rising curves leave room, in their colours."""
     glyphs = {PUBLISHED: "\N{WHITE CIRCLE}", MEASURED: "\N{BLACK CIRCLE}", MODELLED: "\N{EM DASH}"}
     for line, series in enumerate(reversed(found)):
         glyph = "\N{WHITE SQUARE}" if series.name == "HIP" else glyphs[series.kind]
-        dashed = ", dashed" if series.kind != PUBLISHED and series.name == "none" else ""
+        glyph = DASHED if series.kind == MODELLED and series.name in DASHED_NAMES else glyph
+        band = ", with band" if not _bandless(series) and series.kind == MODELLED else ""
         axes.text(
             0.985,
             0.05 + 0.085 * line,
-            f"{glyph} {series.name}, {series.kind}{dashed}",
+            f"{glyph} {series.name}, {series.kind}{band}",
             transform=axes.transAxes,
             ha="right",
             size=8,
@@ -181,7 +193,13 @@ def per_m_speedup(sources: Sources | None = None) -> Figure:
 def _ratios(axes: Axes, found: Sequence[Series], span: tuple[int, int], label: str) -> None:
     """Series around 1; an empty panel says that there is nothing yet."""
     axes.axhline(1, color=LIGHT.muted, linewidth=0.8)
-    values = [point.value for series in found for point in series.points]
+    values = [
+        end
+        for series in found
+        for point in series.points
+        for end in (point.value, point.low, point.high)
+        if not math.isnan(end)
+    ]
     for series in found:
         _draw(axes, series)
     _key(axes, found)

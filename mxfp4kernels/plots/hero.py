@@ -1,103 +1,201 @@
-"""The picture at the top of the README: every flag against every variant."""
+"""The picture at the top of the README: the gain over M, modelled and as the commits state it."""
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
-from ..counts import CountTable, read_counts
-from ..effects import Change, Twins, amount, steps, twins, whole
-from ..flags import MERGE_COMMIT, NAMES, PARENT_COMMIT
-from ..shapes import KERNELS
-from .canvas import Place, axes_at, heading, sheet, source_line, styled
-from .labels import compiled_here, percent, signed, title_of
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..files import DATA, read_csv
+from ..origins import GAINS, Point, read_gains
+from ..published_times import ROUTINGS
+from ..shapes import KERNELS, dispatch
+from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
+from .labels import percent
 from .theme import Theme
 
-GAP = 0.35
-"""Columns between the two kernels."""
-FULL = 30.0
-"""The change in percent that is painted at full strength."""
-_CELL, _LEFT = 0.6, 1.74
+CLAIMS = DATA / "timing" / "claims.csv"
+SOURCES = (GAINS, CLAIMS)
+FAMILY = ROUTINGS["A"]
+CHANGES: Mapping[str, str] = {
+    "bare_pointer_abi": "pointer ABI alone",
+    "gemm2": "waits, hoisting,\ndiv/rem",
+    "hardware_exp2": "hardware\nexp2",
+}
+"""By the first word of a claim the changes that it is about, in a few words; neighbours with the
+same words are labelled once."""
+TICKS = (0, 5, 10)
+NEAR_ZERO = 1.1
+"""Percent within which a label would lie on the curve."""
+_LOW, _HIGH = -2.2, 13.4
+_FIRST, _LAST = 0.7, 46000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A gain in percent: as published, lowest and highest, and modelled for the same changes."""
+
+    words: str
+    tokens: int
+    low: float
+    high: float
+    modelled: float
+
+    @property
+    def middle(self) -> float:
+        """Of the published range."""
+        return (self.low + self.high) / 2
+
+
+def gain(change: float) -> float:
+    """How many percent more a kernel does per time whose time changes by ``change`` percent."""
+    return 100 * (1 / (1 + change / 100) - 1)
+
+
+def claims_of(kernel: str) -> list[Claim]:
+    """The claims about a kernel, by M."""
+    made = [
+        Claim(
+            _words(row),
+            int(row["M"]),
+            gain(float(row["published_high_pct"])),
+            gain(float(row["published_low_pct"])),
+            gain(float(row["modelled_pct"])),
+        )
+        for row in read_csv(CLAIMS)
+        if row["kernel"] == kernel
+    ]
+    return sorted(made, key=lambda claim: claim.tokens)
+
+
+def _words(row: Mapping[str, str]) -> str:
+    words = CHANGES[row["claim"].split()[0]]
+    no_change = float(row["published_low_pct"]) == float(row["published_high_pct"]) == 0
+    return f"{words}: level" if no_change else words
+
+
+def curve_of(kernel: str) -> list[Point]:
+    """The modelled gain of all changes together in percent, of the variant that is run at M."""
+    gains = read_gains()
+    found = [
+        point
+        for (of, variant, routing, tokens), point in gains.items()
+        if (of, routing) == (kernel, FAMILY) and variant == dispatch(kernel, tokens).name
+    ]
+    return [
+        Point(p.tokens, 100 * (p.value - 1), 100 * (p.low - 1), 100 * (p.high - 1))
+        for p in sorted(found, key=lambda p: p.tokens)
+    ]
 
 
 def hero(theme: Theme) -> Figure:
-    """A cell per flag and variant: instructions besides MFMA that the flag's step adds."""
-    table = read_counts()
-    variants = twins(table)
-    columns = len(variants) + GAP * (len(KERNELS) - 1)
-    height = 0.42 * (len(NAMES) + 1.25)
+    """Gain over M: a band for the model, rings for what the commits state."""
+    curves = {kernel: curve_of(kernel) for kernel in KERNELS}
+    claims = {kernel: claims_of(kernel) for kernel in KERNELS}
+    stated = max(claim.high for found in claims.values() for claim in found)
+    found = max(point.value for curve in curves.values() for point in curve)
     with styled(theme):
-        figure = sheet(9.4, 2.02 + height)
+        figure = sheet(9.4, 4.9)
         heading(
             figure,
-            "What each change does to the compiled kernels",
-            f"ROCm/aiter {PARENT_COMMIT} to {MERGE_COMMIT}, one change on top of the other: "
-            "instructions besides MFMA, and the class that changes most.\n"
-            "Blue: fewer, orange: more, by share of the parent's. Empty: the change has no place "
-            "in that variant.",
+            f"Published: up to {percent(stated)} faster. Modelled: up to {percent(found)}.",
+            "How much faster the pull request made each kernel, over the number of tokens. The "
+            "model has most launches wait for memory,\nso fewer instructions hardly show. No "
+            "device has been measured here: which of the two is right is open.",
             theme,
         )
-        axes = axes_at(figure, Place(_LEFT, 1.52, columns * _CELL, height))
-        for number, variant in enumerate(variants):
-            x = number + GAP * KERNELS.index(variant.kernel)
-            _column(axes, x, table, variant, theme)
-        axes.set_xlim(0, columns)
-        axes.set_ylim(len(NAMES) + 1.25, 0)
-        centres = [row + 0.5 for row in range(len(NAMES))]
-        axes.set_yticks(
-            [*centres, len(NAMES) + 0.75], [*map(title_of, NAMES), "all together"], size=9
+        for across, kernel in enumerate(KERNELS):
+            axes = axes_at(figure, Place(0.66 + 4.5 * across, 1.3, 4.05, 2.62))
+            _panel(axes, curves[kernel], claims[kernel], theme)
+            axes.set_title(kernel, size=11)
+            if across == 0:
+                axes.set_ylabel("faster by, %")
+        _key(figure, 4.42, theme)
+        source_line(
+            figure,
+            "modelled: data/timing/gains.csv, claims.csv; published: commits of ROCm/aiter "
+            "PR #3828; measured: none yet. Kimi-K2.5 TP4 shape, routing family A",
+            theme,
         )
-        axes.set_xticks([])
-        axes.spines["bottom"].set_visible(False)
-        source_line(figure, compiled_here(table), theme)
     return figure
 
 
-def _column(axes: Axes, x: float, table: CountTable, variant: Twins, theme: Theme) -> None:
-    total = whole(table, variant.first)
-    base = amount(total.before)
-    block, _, rest = variant.name.partition("_")
-    axes.text(
-        x + 0.48,
-        -0.10,
-        f"{variant.kernel}\n{block}\n{rest}",
-        ha="center",
-        va="bottom",
-        size=7.5,
-        linespacing=1.25,
+def _panel(axes: Axes, curve: Sequence[Point], claims: Sequence[Claim], theme: Theme) -> None:
+    axes.axhline(0, color=theme.muted, linewidth=0.8)
+    x = [point.tokens for point in curve]
+    axes.fill_between(
+        x,
+        [point.low for point in curve],
+        [point.high for point in curve],
+        color=theme.compiled,
+        alpha=0.25,
+        linewidth=0,
     )
-    for flag, step in steps(table, variant.first).items():
-        _cell(axes, x, NAMES.index(flag), step, base, theme)
-    row = len(NAMES) + 0.25
-    _paint(axes, x, row, 100 * total.amount() / base, theme)
-    text = f"{signed(total.amount())}\n{percent(100 * total.amount() / base)}"
-    axes.text(x + 0.48, row + 0.5, text, ha="center", va="center", size=8, weight="bold")
+    axes.plot(x, [point.value for point in curve], color=theme.compiled, linewidth=2.2)
+    for claim in claims:
+        _claim(axes, claim, theme)
+    _label(axes, claims, theme)
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(_FIRST, _LAST)
+    ticks = [4**power for power in range(8)]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("tokens M")
+    axes.set_ylim(_LOW, _HIGH)
+    axes.set_yticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS])
+    axes.grid(axis="y")
 
 
-def _cell(axes: Axes, x: float, row: float, step: Change, base: int, theme: Theme) -> None:
-    _paint(axes, x, row, 100 * step.amount() / base, theme)
-    axes.text(x + 0.48, row + 0.36, signed(step.amount()), ha="center", va="center", size=9)
-    if step.main_class:
-        axes.text(
-            x + 0.48,
-            row + 0.72,
-            step.main_class,
+def _claim(axes: Axes, claim: Claim, theme: Theme) -> None:
+    """A ring or a range as published, a dot as modelled, and the gap between them."""
+    at = claim.tokens
+    axes.plot([at, at], [claim.modelled, claim.low], ":", color=theme.muted, linewidth=1.2)
+    if claim.high > claim.low:
+        axes.plot([at, at], [claim.low, claim.high], color=theme.published, linewidth=1.6)
+        for end in (claim.low, claim.high):
+            axes.plot(at, end, "_", color=theme.published, markersize=9, mew=1.6)
+    else:
+        axes.plot(at, claim.low, "o", markersize=7, mfc=theme.paper, mec=theme.published, mew=1.6)
+    axes.plot(at, claim.modelled, "o", markersize=4.5, color=theme.compiled)
+
+
+def _label(axes: Axes, claims: Sequence[Claim], theme: Theme) -> None:
+    """What each claim is about, once for neighbours; above the highest, or below the curve."""
+    for words, group in groupby(claims, key=lambda claim: claim.words):
+        members = list(group)
+        middle = _geometric_mean(claim.tokens for claim in members)
+        top = max(claim.high for claim in members)
+        below = top < NEAR_ZERO
+        axes.annotate(
+            words,
+            (middle, -NEAR_ZERO if below else top),
+            xytext=(0, 0 if below else 8),
+            textcoords="offset points",
             ha="center",
-            va="center",
-            size=6.5,
-            alpha=0.8,
+            va="top" if below else "bottom",
+            size=8.5,
+            color=theme.ink,
+            linespacing=1.15,
         )
 
 
-def _paint(axes: Axes, x: float, row: float, change: float, theme: Theme) -> None:
-    colour: tuple[float, ...] = to_rgb(theme.faint)
-    if change:
-        full = to_rgb(theme.fewer_end if change < 0 else theme.more_end)
-        strength = 0.12 + 0.55 * min(abs(change) / FULL, 1) ** 0.5
-        paper = to_rgb(theme.paper)
-        colour = tuple(a + (b - a) * strength for a, b in zip(paper, full, strict=True))
-    axes.add_patch(
-        Rectangle((x, row + 0.04), 0.96, 0.92, facecolor=colour, edgecolor=theme.faint, lw=0.7)
+def _geometric_mean(numbers: Iterable[int]) -> float:
+    product, count = 1.0, 0
+    for number in numbers:
+        product, count = product * number, count + 1
+    return float(product ** (1 / count))
+
+
+def _key(figure: Figure, top: float, theme: Theme) -> None:
+    entries = (
+        ("\N{EM DASH}", "all changes, modelled, with band", theme.compiled),
+        ("\N{BLACK CIRCLE}", "the named change, modelled", theme.compiled),
+        ("\N{WHITE CIRCLE}", "the named change, published", theme.published),
     )
+    left = 0.66
+    for glyph, words, colour in entries:
+        write(figure, left, top, f"{glyph} {words}", size=9, colour=colour)
+        left += 0.5 + 0.073 * len(words)

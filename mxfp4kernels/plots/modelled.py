@@ -13,7 +13,7 @@ from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .theme import LIGHT
 
 TIMING = DATA / "timing"
-CURVE, CAUSES = TIMING / "curve.csv", TIMING / "causes.csv"
+CAUSES = TIMING / "causes.csv"
 VALIDATION, SENSITIVITY = TIMING / "validation.csv", TIMING / "sensitivity.csv"
 TIMELINE = TIMING / "timeline.csv"
 SHOWN_TOKENS = tuple(map(str, (4, 64, 512, 4096, 16384)))
@@ -35,6 +35,10 @@ CAUSE_COLOURS = {
     "dependency": "#f0e442",
 }
 """Matrix pipe and issue first, then what waves wait for; Okabe-Ito colours."""
+PART_COLOURS = CAUSE_COLOURS | {"bytes": "#8c510a", "launch": "#1b1f24", "fixed": "#b6bdc5"}
+"""What a launch's time goes to besides: more bytes than the waves wait for, the launch of
+workgroups, the kernel's fixed cost."""
+NAMES = {"nop": "s_nop", "fixed": "fixed cost"}
 
 Row = dict[str, str]
 
@@ -42,20 +46,22 @@ Row = dict[str, str]
 def stall_stacks() -> Figure:
     """Microseconds by cause for the parent's and the merged form at five M, both kernels."""
     rows = [row for row in read_csv(CAUSES) if row["M"] in SHOWN_TOKENS and _main(row)]
+    shown = [name for name in PART_COLOURS if any(_seen(row, name) for row in rows)]
     with styled():
-        figure = sheet(9.4, 5.5)
+        figure = sheet(9.4, 5.7)
         heading(
             figure,
-            "Where the waves' time goes, before and after",
-            f"{MODELLED} Kernel time split by what its waves spend their clocks on; left bar the "
-            "parent's form, right bar the merged one.\nFamily A routing, published dispatch.",
+            "Where a launch's time goes, before and after",
+            f"{MODELLED} Microseconds (above the bars) by what the waves spend their clocks on, "
+            "and a kernel's fixed cost. Left bar\nthe parent's form, right bar the merged one. "
+            "Family A routing, published dispatch.",
         )
         for across, kernel in enumerate(("gemm1", "gemm2")):
             axes = axes_at(figure, Place(0.72 + 4.45 * across, 1.15, 3.95, 3.55))
             _stacks(axes, [row for row in rows if row["kernel"] == kernel])
             axes.set_title(kernel)
-            axes.set_ylabel("part of the waves' clocks, %" if across == 0 else "")
-        _key(figure, 0.72, 4.98, list(CAUSE_COLOURS))
+            axes.set_ylabel("part of the launch's time, %" if across == 0 else "")
+        _key(figure, 0.72, 5.05, shown)
         _origins(figure, "data/timing/causes.csv")
     return figure
 
@@ -65,8 +71,12 @@ def _origins(figure: Figure, modelled: str, published: str = "none shown") -> No
 
 
 def _main(row: Row) -> bool:
-    """The default dispatch, not its lossy stand-in."""
-    return row["variant"] != "bm128_mxfp4"
+    """The default dispatch, not its lossy stand-in, in the family that has every setting."""
+    return row["variant"] != "bm128_mxfp4" and row["routing"] == "family-a"
+
+
+def _seen(row: Row, cause: str) -> bool:
+    return row["cause"] == cause and float(row["us"]) > 0
 
 
 def _stacks(axes: Axes, rows: Sequence[Row]) -> None:
@@ -77,23 +87,26 @@ def _stacks(axes: Axes, rows: Sequence[Row]) -> None:
         for offset, flags in ((-0.2, "none"), (0.2, merged)):
             us = {row["cause"]: float(row["us"]) for row in here if row["flags"] == flags}
             total, bottom = sum(us.values()), 0.0
-            for cause, colour in CAUSE_COLOURS.items():
+            for cause, colour in PART_COLOURS.items():
                 height = 100 * us.get(cause, 0.0) / total
                 axes.bar(at + offset, height, 0.36, bottom=bottom, color=colour)
                 bottom += height
-            axes.text(at + offset, 101, f"{total:.0f}", ha="center", va="bottom", size=7)
+            axes.text(at + offset, 101, f"{total:.0f}", ha="center", va="bottom", size=7.5)
     axes.set_xticks(range(len(SHOWN_TOKENS)), [f"M={tokens}" for tokens in SHOWN_TOKENS])
+    axes.text(-0.62, 105, "\N{MICRO SIGN}s", ha="right", va="bottom", size=7.5)
+    axes.set_xlim(-0.6, len(SHOWN_TOKENS) - 0.4)
     axes.set_ylim(0, 110)
 
 
 def _key(figure: Figure, left: float, top: float, names: Sequence[str]) -> None:
+    step = 8.5 / max(8, len(names))
     for number, name in enumerate(names):
-        x = left + 1.05 * number
+        x = left + step * number
         axes = axes_at(figure, Place(x, top, 0.14, 0.14))
-        axes.set_facecolor(CAUSE_COLOURS[name])
+        axes.set_facecolor(PART_COLOURS[name])
         axes.set_xticks([])
         axes.set_yticks([])
-        write(figure, x + 0.2, top, name.replace("_", " "), size=8)
+        write(figure, x + 0.2, top, NAMES.get(name, name.replace("_", " ")), size=8)
 
 
 def validation() -> Figure:
@@ -193,9 +206,10 @@ def timelines() -> Figure:
         figure = sheet(9.4, 4.75)
         heading(
             figure,
-            "One workgroup over time: gemm2 bm128_nonatomic, first three tiles",
+            f"One workgroup over time: gemm2 {rows[0]['variant']}, its first {rows[0]['tiles']} "
+            "tiles",
             f"{MODELLED} Each strip is a wave; the colour is what it spends most of a few clocks "
-            f"on. M={rows[0]['M']}, family A.",
+            f"on.\nM={rows[0]['M']}, family A; the run that the launch's time comes from.",
         )
         for down, flags in enumerate(forms):
             axes = axes_at(figure, Place(0.72, 1.05 + 1.55 * down, 8.4, 1.1))

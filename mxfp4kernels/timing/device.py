@@ -241,6 +241,11 @@ class _Timed:
         """Matrix duty of the unit over the launch's clocks."""
         return self.run.matrix_duty * self.unit_clocks / self.clocks if self.clocks else 0.0
 
+    def beyond(self, short: _Timed, apart: int, more: float) -> _Timed:
+        """Extrapolated by ``more`` from a run that is ``apart`` shorter and this one."""
+        clocks = self.clocks + more * (self.clocks - short.clocks) / apart
+        return replace(self, clocks=clocks, unit_clocks=clocks)
+
 
 @dataclass(frozen=True)
 class _Case:
@@ -298,21 +303,19 @@ class _Case:
         everyone = (load.active, load.active)
         few = self.kernel.resident + 1
         if load.most > 2 * few:
-            short, long = (self._unit(groups, everyone, boost) for groups in (few, 2 * few))
-            slope = (self._clocks(long) - self._clocks(short)) / few
-            mean = self.tiles.count / load.active
-            return self._at(long, slope * (mean - 2 * few))
+            short, long = (
+                self._ran(self._unit(groups, everyone, boost)) for groups in (few, 2 * few)
+            )
+            return long.beyond(short, few, self.tiles.count / load.active - 2 * few)
         if load.most == 1 or load.heavy == load.active:
-            return self._at(self._unit(load.most, everyone, boost))
-        light = self._clocks(self._unit(load.most - 1, everyone, boost))
-        return self._at(self._unit(load.most, (load.active, load.heavy), boost, light))
+            return self._ran(self._unit(load.most, everyone, boost))
+        light = self._ran(self._unit(load.most - 1, everyone, boost))
+        switched = (load.active, load.heavy)
+        return self._ran(self._unit(load.most, switched, boost, light.clocks))
 
-    def _clocks(self, simulation: Simulation) -> float:
-        return float(simulation.run(self.hardware).clocks)
-
-    def _at(self, simulation: Simulation, more: float = 0.0) -> _Timed:
+    def _ran(self, simulation: Simulation) -> _Timed:
         run = simulation.run(self.hardware)
-        return _Timed(run.clocks + more, run.clocks + more, simulation, run)
+        return _Timed(float(run.clocks), float(run.clocks), simulation, run)
 
     @property
     def _striding(self) -> bool:
@@ -339,11 +342,12 @@ class _Case:
         memory = memory_state(self.kernel.buffers, self.traffic, active, boost=boost)
         few, many = sorted(self.kernel.works)[-2:]
         short, long = (
-            Simulation(self.kernel.code, self.kernel.works[tiles], memory, 1, 1, self.clock)
+            self._ran(
+                Simulation(self.kernel.code, self.kernel.works[tiles], memory, 1, 1, self.clock)
+            )
             for tiles in (few, many)
         )
-        slope = (self._clocks(long) - self._clocks(short)) / (many - few)
-        return self._at(long, slope * (self.load.most - many))
+        return long.beyond(short, many - few, self.load.most - many)
 
     def busy(self, clocks: float) -> Mapping[str, float]:
         """Part of ``clocks`` that fabric, HBM, L2s and atomic units need for the whole launch."""
