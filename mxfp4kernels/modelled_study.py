@@ -139,12 +139,15 @@ def cause_rows(done: Done) -> Rows:
 
 
 def sensitivity_rows(done: Done) -> Rows:
-    """What each constant's range does to the merged form's time."""
+    """What each constant's range does to the merged form's time, by the constant's name.
+
+    The cache hands outcomes back with their names in another order than a task makes them.
+    """
     return [
         _head(task)
         | {"constant": name, "at_low_pct": f"{100 * a:.2f}", "at_high_pct": f"{100 * b:.2f}"}
         for task, outcome in done
-        for name, (a, b) in outcome.swings.items()
+        for name, (a, b) in sorted(outcome.swings.items())
     ]
 
 
