@@ -84,11 +84,12 @@ def parse_baseline(text: str) -> tuple[str, str]:
     """
     name, _, where = text.partition("=")
     if name not in BASELINES:
-        raise ValueError(f"unknown baseline {name!r}; choose from {', '.join(BASELINES)}")
-    if not re.fullmatch(r"\w+(\.\w+)*:\w+", where):
+        raise ValueError(f"unknown baseline {name[:60]!r}; choose from {', '.join(BASELINES)}")
+    module, _, function = where.partition(":")
+    if not all(word.isidentifier() for word in (*module.split("."), function)):
         raise ValueError(
-            f"{name} needs the function that launches it, such as {name}=package.module:function; "
-            f"got {where!r}"
+            f"{name} needs the function that launches it, such as {name}=package.module:function, "
+            f"of names as Python has them; got {where[:60]!r}"
         )
     return name, where
 

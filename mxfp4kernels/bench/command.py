@@ -15,7 +15,7 @@ from .. import flags, shapes
 from ..cache import Cache
 from ..compiler import CompiledKernel, Compiler, MissingComponent
 from .baselines import Absent, Binding, bind, is_installed, parse_baseline
-from .cases import OURS, TOKENS, Setting, build_cases, tuned_variants
+from .cases import OURS, TOKENS, Case, Setting, build_cases, tuned_variants
 from .measured import MEASURED
 from .memory import require_room
 from .plan import Plan, slug
@@ -31,6 +31,20 @@ NEEDS = ("scipy", "torch", "numba")
 INSTALL = 'pip install "mxfp4kernels[bench,compile,emulator]"'
 ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
 """Names of :data:`mxfp4kernels.inputs.ROUTINGS`, which imports torch; a test compares them."""
+
+_NUMBER = re.compile(r"0*[1-9][0-9]{0,8}", re.ASCII)
+"""A whole number above 0."""
+TIMING = {
+    "rounds": "--rounds",
+    "passes": "--passes",
+    "threshold": "--threshold",
+    "replay_ms": "--replay-ms",
+    "clock_mhz": "--clock-mhz",
+    "fresh_process": "--fresh-process",
+    "run_name": "--run",
+    "output": "--output",
+}
+"""Options that mean nothing to launches without times, by where their values are."""
 
 Checked = Callable[[Callable[[str], Any]], Callable[[str], Any]]
 Report = Callable[[int, int], None] | None
@@ -121,21 +135,22 @@ def _add_how(parser: argparse.ArgumentParser, checked: Checked) -> None:
     default = Procedure()
     how = parser.add_argument_group("how it is measured")
     how.add_argument("--cache-mode", choices=CACHES, default=default.cache, help="of the device")
-    how.add_argument("--rounds", type=int, default=default.rounds, help="default: %(default)s")
-    how.add_argument(
-        "--passes", type=int, default=default.passes, help="in a round; default: %(default)s"
-    )
+    how.add_argument("--rounds", type=int, help=f"default: {default.rounds}")
+    how.add_argument("--passes", type=int, help=f"in a round; default: {default.passes}")
     how.add_argument(
         "--threshold",
         type=float,
-        default=default.threshold,
-        help="relative difference that matters; default: %(default)s",
+        help=f"relative difference that matters; default: {default.threshold}",
     )
     how.add_argument(
         "--replay-ms",
         type=float,
-        default=1000 * default.replay_seconds,
-        help="least duration of a replay; default: %(default)s",
+        help=f"least duration of a replay; default: {1000 * default.replay_seconds}",
+    )
+    how.add_argument(
+        "--clock-mhz",
+        type=float,
+        help="the clock that the device has been set to; default: the highest that it has",
     )
     how.add_argument(
         "--fresh-process", action="store_true", help="every round in a process of its own"
@@ -156,22 +171,25 @@ def _add_how(parser: argparse.ArgumentParser, checked: Checked) -> None:
 
 def _tokens(text: str) -> tuple[int, ...]:
     words = text.split(",")
-    if not all(word.isdecimal() and int(word) > 0 for word in words):
+    if not all(map(_NUMBER.fullmatch, words)):
         raise ValueError(
-            f"give whole numbers above 0 with commas between, such as 4,64; got {text!r}"
+            "give whole numbers above 0, of at most nine digits, with commas between, such as "
+            f"4,64; got {text[:60]!r}"
         )
     return tuple(dict.fromkeys(map(int, words)))
 
 
 def _run_name(text: str) -> str:
-    if not re.fullmatch(r"[\w+-][\w.+-]*", text, re.ASCII):
-        raise ValueError(f"a run is named by letters, digits and _ + - .; got {text!r}")
+    if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", text, re.ASCII):
+        raise ValueError(
+            f"a run is named by at most 100 letters, digits and _ + - .; got {text[:60]!r}"
+        )
     return text
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"give a whole number above 0; got {text!r}")
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"give a whole number above 0, of at most nine digits; got {text[:60]!r}")
     return int(text)
 
 
@@ -187,6 +205,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     for name in others:
         if others.count(name) > 1:
             raise ValueError(f"--with names {name} more than once; choose one of its functions")
+    if arguments.launch_only:
+        _require_no_timing(arguments)
     studies = arguments.study or (() if arguments.flags else tuple(flags.STUDIES))
     asked = Asked(tuple(arguments.flags), _against(arguments.against, others))
     cases = build_cases(
@@ -205,6 +225,19 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     for note in [*notes, *_missing(arguments)]:
         print(f"mxfp4kernels: note: {note}", file=sys.stderr)
     return Plan(cases, _procedure(arguments))
+
+
+def _require_no_timing(arguments: argparse.Namespace) -> None:
+    given = [
+        option
+        for name, option in TIMING.items()
+        if getattr(arguments, name, None) not in (None, False)
+    ]
+    if given:
+        raise ValueError(
+            f"--launch-only takes no times and writes no files, so {' and '.join(given)} would say "
+            "nothing; leave it out"
+        )
 
 
 def _variants(arguments: argparse.Namespace) -> Mapping[int, Sequence[shapes.Variant]]:
@@ -248,11 +281,15 @@ def _missing(arguments: argparse.Namespace) -> list[str]:
 
 
 def _procedure(arguments: argparse.Namespace) -> Procedure:
+    given = {
+        "rounds": arguments.rounds,
+        "passes": arguments.passes,
+        "replay_seconds": None if arguments.replay_ms is None else arguments.replay_ms / 1000,
+        "threshold": arguments.threshold,
+        "clock_mhz": arguments.clock_mhz,
+    }
     return Procedure(
-        rounds=arguments.rounds,
-        passes=arguments.passes,
-        replay_seconds=arguments.replay_ms / 1000,
-        threshold=arguments.threshold,
+        **{name: value for name, value in given.items() if value is not None},
         cache=arguments.cache_mode,
         fresh_process=arguments.fresh_process,
         seed=arguments.seed,
@@ -270,7 +307,7 @@ def summary(plan: Plan) -> str:
     return (
         f"{len(plan.cases)} cases, {graphs} graphs, {plan.comparisons} comparisons, "
         f"{procedure.rounds} rounds of "
-        f"{procedure.passes} replays each: about {plan.seconds / 60:.0f} minutes, roughly; "
+        f"{procedure.passes} replays each: {plan.seconds / 60:.0f} minutes or more; "
         f"rows go to data/{MEASURED.name}/DEVICE, and an interrupted run goes on when it is "
         "started again"
     )
@@ -338,7 +375,11 @@ def _bound(plan: Plan, arguments: argparse.Namespace) -> tuple[dict[str, Binding
             bindings[name] = bind(name, where)
         except Absent as absent:
             print(f"mxfp4kernels: left out: {absent}", file=sys.stderr)
-    return bindings, plan.without({name for name, _ in arguments.baselines} - bindings.keys())
+    there = plan.without({name for name, _ in arguments.baselines} - bindings.keys())
+    if len(there.cases) < len(plan.cases):
+        left = len(plan.cases) - len(there.cases)
+        print(f"mxfp4kernels: left out: {left} cases with nothing else to compare", file=sys.stderr)
+    return bindings, there
 
 
 def launch_only(plan: Plan, arguments: argparse.Namespace) -> list[dict[str, object]]:
@@ -401,6 +442,7 @@ def count(kernel: CompiledKernel, arguments: argparse.Namespace) -> list[dict[st
     """rocprofv3's counters of a kernel's launches next to what the emulator executes.
 
     Raises:
+        ValueError: a number of tokens or a seed out of range, or a launch that no device can hold.
         CounterError, TableError, OSError: a file cannot be read, or holds no such launch.
         MissingComponent: torch is not installed.
     """
@@ -410,10 +452,15 @@ def count(kernel: CompiledKernel, arguments: argparse.Namespace) -> list[dict[st
     from .counters import compare, read_counters
     from .executed import expected_counts
 
+    job = kernel.job
+    case = Case(
+        job.variant, job.shape, arguments.m, arguments.routing, arguments.seed, (Setting(),)
+    )
+    require_room(case, "warm")
     counters = read_counters(arguments.file, kernel.program.name)
     problem = Problem(
-        kernel.job.variant,
-        kernel.job.shape,
+        job.variant,
+        job.shape,
         arguments.m,
         routing=arguments.routing,
         seed=arguments.seed,

@@ -1,12 +1,14 @@
 """Hardware counters from rocprofv3, by kernel: read, and held against what the emulator executes.
 
-``rocprofv3 --pmc ... --output-format csv`` writes a row for every dispatch and counter. A run that
-collects more counters than fit at once writes several files; all are read together.
+``rocprofv3 --pmc ... --output-format csv`` writes one row for every dispatch and counter, in which
+the instances of a counter are added up. A run that collects more counters than fit at once writes
+several files; all are read together.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +20,11 @@ COLUMNS = ("Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value")
 """Columns of ``*_counter_collection.csv`` that are read."""
 RUN_COLUMNS = ("Process_Id", "Start_Timestamp")
 """Columns that tell a dispatch from one of the same number in another run, where they are there."""
+
+NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+"""How a count is written."""
+MOST = 2.0**63
+"""Counters of the hardware have 64 bits or fewer; a count of half their range is none."""
 
 SHOWN = 5
 """Counters of other kernels that an error names."""
@@ -128,7 +135,8 @@ def read_counters(paths: Iterable[Path], kernel: str) -> dict[str, Counted]:
 
     Raises:
         CounterError: no dispatch of the kernel, a value that no count can have, a file given twice,
-            or a dispatch's counter in two files.
+            a dispatch's counter twice, a file that is two joined, or files of which only some tell
+            the dispatches of different runs apart.
         TableError: a file of another form.
         OSError: a file cannot be read.
     """
@@ -146,28 +154,38 @@ class _Reading:
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
         self._values: dict[str, list[float]] = {}
+        self._columns: tuple[Path, frozenset[str]] | None = None
         self._where: dict[tuple[str, ...], str] = {}
         self._passed_over: set[str] = set()
 
     def add(self, path: Path) -> None:
-        dispatches: dict[tuple[str, ...], float] = {}
         for number, row in enumerate(read_csv(path, COLUMNS), start=2):
             name, where = row["Counter_Name"], f"{path}:{number}"
+            self._require_same_columns(path, row)
+            if name == "Counter_Name":
+                raise CounterError(f"{where}: the header again; give the files one by one instead")
             if name not in _SCALES or not _is_kernel(row["Kernel_Name"], self._kernel):
                 self._passed_over.add(f"{name} of {row['Kernel_Name']}")
                 continue
             value = _number(row, where)
             key = (name, row["Dispatch_Id"], *(row.get(column, "") for column in RUN_COLUMNS))
-            if key not in dispatches and key in self._where:
+            if key in self._where:
                 raise CounterError(
                     f"{where}: {self._where[key]} has {name} of dispatch {key[1]} too, so it would "
-                    "count twice; leave out one of the files"
+                    "count twice; leave one of them out"
                 )
-            self._where.setdefault(key, where)
-            # A counter with several instances may come in a row for each.
-            dispatches[key] = dispatches.get(key, 0.0) + value
-        for (name, *_), value in dispatches.items():
+            self._where[key] = where
             self._values.setdefault(name, []).append(value)
+
+    def _require_same_columns(self, path: Path, row: Mapping[str, str]) -> None:
+        """Dispatches of files that do not tell runs apart cannot be told from those of others."""
+        found = frozenset(RUN_COLUMNS) & row.keys()
+        first, expected = self._columns = self._columns or (path, found)
+        if found != expected:
+            raise CounterError(
+                f"{path} and {first} differ in the columns {' and '.join(sorted(found ^ expected))}"
+                ", by which dispatches of different runs are told apart; give files of one kind"
+            )
 
     def counters(self) -> dict[str, Counted]:
         if not self._values:
@@ -200,11 +218,8 @@ def _is_kernel(name: str, kernel: str) -> bool:
 def _number(row: Mapping[str, str], where: str) -> float:
     """A counter's value: finite, not negative, and whole unless it is given in larger units."""
     name, text = row["Counter_Name"], row["Counter_Value"]
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isfinite(value) and value >= 0 and (value.is_integer() or _SCALES[name] > 1):
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if value < MOST and (value.is_integer() or _SCALES[name] > 1):
         return value
     raise CounterError(
         f"{where}: {name} of dispatch {row['Dispatch_Id']} is {text!r}, which no count can be; "

@@ -16,6 +16,12 @@ Source: AMD's hardware specifications of MI350X and MI355X. ROCm reports a singl
 GFX950_MEMORY = 288 << 30
 """Device memory of MI350X and MI355X; AMD states 288 GB. What is above this does not fit."""
 
+GFX950_BYTES_PER_SECOND = 8e12
+GFX950_FLOPS = 256 * 4 * 4096 * 2.4e9
+"""Peaks of MI355X, which no kernel exceeds: 8 TB/s, and MXFP4 on four SIMDs of 256 CUs at 2.4 GHz.
+
+Source: AMD's data sheet; ``data/hardware/mi355x.json``."""
+
 
 class NoDevice(RuntimeError):
     """There is no device that can be used, or no torch that can drive it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..shapes import BUFFER_LIMIT, SCALE_TILE_BYTES, TILE_K, Shape, Variant, weight_bytes
 from .cases import Case
-from .device import GFX950_CACHES, GFX950_MEMORY
+from .device import GFX950_BYTES_PER_SECOND, GFX950_CACHES, GFX950_FLOPS, GFX950_MEMORY
 from .procedure import input_sets
 
 _FLAT = ("out", "out_scale")
@@ -62,6 +62,20 @@ def bytes_at_least(case: Case, cache: str) -> int:
     """Bytes of all sets of buffers together."""
     one = sum(buffer_bytes(case.variant, case.shape, case.tokens).values())
     return sets_at_least(case, cache) * one
+
+
+def launch_seconds_at_least(case: Case) -> float:
+    """What one launch takes at the device's peaks: rows of real tokens, weights of TOPK experts."""
+    shape, variant = case.shape, case.variant
+    gemm1 = variant.kernel == "gemm1"
+    depth, columns = (shape.hidden, 2 * shape.inter) if gemm1 else (shape.inter, shape.hidden)
+    pairs = case.tokens * shape.topk
+    rows = case.tokens if gemm1 else pairs
+    weights = weight_bytes(variant.kernel, shape) * shape.topk // shape.experts
+    return max(
+        (weights + rows * depth // 2) / GFX950_BYTES_PER_SECOND,
+        2 * pairs * depth * columns / GFX950_FLOPS,
+    )
 
 
 def require_room(case: Case, cache: str) -> None:

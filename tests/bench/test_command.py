@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -50,6 +51,15 @@ class TestPlan:
         assert "4 cases" in out
         assert "minutes" in out.splitlines()[-1]
 
+    def test_many_tokens_take_longer(self, capsys) -> None:
+        """From what no device can do faster, and from what was measured of inputs and checks."""
+        minutes = []
+        for tokens in ("4", "16384", "1000000"):
+            _, out, _ = run(capsys, "--plan", "--m", tokens, "--study", "presets")
+            (found,) = re.findall(r"(\d+) minutes or more", out)
+            minutes.append(int(found))
+        assert minutes == sorted(set(minutes))
+
     def test_options_reach_the_plan(self, capsys) -> None:
         words = ("--m", "8", "--variant", "gemm1/bm64", "--flags", "hardware_exp2")
         code, out, _ = run(capsys, "--plan", "--json", *words, "--routing", "family-b")
@@ -68,6 +78,23 @@ class TestPlan:
         ("words", "message"),
         [
             (("--m", "0"), "whole numbers above 0"),
+            (("--m", "٤"), "whole numbers above 0"),
+            (("--m", "9" * 5000), "of at most nine digits"),
+            (("--rounds", "10001"), "at most 10000"),
+            (("--passes", "1001"), "at most 1000"),
+            (("--replay-ms", "10001"), "at most 10"),
+            (("--replay-ms", "nan"), "above 0"),
+            (("--clock-mhz", "0"), "above 0"),
+            (("--seed", "-1"), "0..2**63-1, got -1"),
+            (("--seed", str(2**63)), "0..2**63-1"),
+            (("--run", "a" * 101), "at most 100 letters"),
+            (("--with", "aiter-hip=1a:b"), "of names as Python has them"),
+            (("--with", "aiter-hip=a:b.c"), "of names as Python has them"),
+            (("--launch-only", "1", "--rounds", "30"), "so --rounds would say nothing"),
+            (("--launch-only", "1", "--run", "x"), "so --run would say nothing"),
+            (("--launch-only", "1", "--fresh-process"), "so --fresh-process would say"),
+            (("--launch-only", "1", "--passes", "5", "--threshold", ".1"), "so --passes and --th"),
+            (("--launch-only", "1", "-o", "x"), "so --output would say nothing"),
             (("--m", "4,x"), "whole numbers above 0"),
             (("--variant", "gemm1/bm7"), "no variant 'bm7'"),
             (("--rounds", "2"), "at least 6"),
@@ -79,7 +106,7 @@ class TestPlan:
             (("--with", "aiter-hip=.a:b"), "needs the function that launches it"),
             (("--with", "aiter-hip=a:b", "--with", "aiter-hip=c:d"), "aiter-hip more than once"),
             (("--shape", "8x256x192x2"), "inter % 128 == 0"),
-            (("--run", "a/b"), "named by letters, digits"),
+            (("--run", "a/b"), "named by at most 100 letters, digits"),
             (
                 ("--kernel", "gemm1", "--variant", "gemm2/bm32_cshuffle"),
                 "--kernel gemm1 contradicts --variant gemm2/bm32_cshuffle; drop --kernel",

@@ -78,9 +78,31 @@ class TestReading:
         assert counters["SQ_INSTS_LDS"].median == 1500
         assert set(counters) == {"SQ_WAVES", "SQ_INSTS_LDS"}
 
-    def test_instances_of_a_counter_add_up_within_a_dispatch(self, tmp_path: Path) -> None:
-        rows = [(1, "k", "TCC_HIT", 5), (1, "k", "TCC_HIT", 7), (2, "k", "TCC_HIT", 12)]
-        assert read_counters([write(tmp_path / "c.csv", rows)], "k")["TCC_HIT"].most == 12
+    @pytest.mark.parametrize("value", [5, 7])
+    def test_a_dispatch_twice_in_one_file(self, tmp_path: Path, value: int) -> None:
+        """The profiler adds the instances of a counter up; a second row is of a second copy."""
+        rows = [(1, "k", "TCC_HIT", 5), (2, "k", "TCC_HIT", 12), (1, "k", "TCC_HIT", value)]
+        path = write(tmp_path / "c.csv", rows)
+        words = r"c\.csv:4: .*c\.csv:2 has TCC_HIT of dispatch 1 too, .* leave one of them out"
+        with pytest.raises(CounterError, match=words):
+            read_counters([path], "k")
+
+    def test_two_files_joined_to_one(self, tmp_path: Path) -> None:
+        one = write(tmp_path / "1.csv", [(1, "k", "SQ_WAVES", 8)])
+        other = write(tmp_path / "2.csv", [(2, "k", "SQ_WAVES", 8)])
+        (tmp_path / "both.csv").write_text(one.read_text() + other.read_text())
+        with pytest.raises(CounterError, match=r"both\.csv:3: the header again"):
+            read_counters([tmp_path / "both.csv"], "k")
+
+    @pytest.mark.parametrize("column", RUN_COLUMNS)
+    def test_files_that_do_not_tell_runs_apart(self, tmp_path: Path, column: str) -> None:
+        one = write(tmp_path / "1.csv", [(1, "k", "SQ_WAVES", 8)])
+        other = tmp_path / "2.csv"
+        other.write_text(one.read_text().replace(column, "Something"))
+        for paths in ([one, other], [other, one]):
+            with pytest.raises(CounterError, match=f"differ in the columns {column}, by which"):
+                read_counters(paths, "k")
+        assert read_counters([other], "k")["SQ_WAVES"].dispatches == 1
 
     def test_no_such_kernel_names_those_there_are(self, tmp_path: Path) -> None:
         path = write(tmp_path / "c.csv", [(1, "gemm2_x", "SQ_WAVES", 1)])
@@ -91,7 +113,10 @@ class TestReading:
         with pytest.raises(CounterError, match=r"GRBM_0 of k, .* and 3 more"):
             read_counters([write(tmp_path / "m.csv", many)], "k")
 
-    @pytest.mark.parametrize("value", ["n/a", "", "nan", "inf", "-inf", "1e999", "-1", "2.5"])
+    @pytest.mark.parametrize(
+        "value",
+        ["n/a", "", "nan", "inf", "-inf", "1e999", "1e300", "-1", "2.5", "6_4", "٦", "0x10", " 8"],
+    )
     def test_what_no_count_can_be(self, tmp_path: Path, value: str) -> None:
         rows = [(1, "k", "SQ_INSTS_LDS", 3), (1, "k", "SQ_WAVES", value)]
         path = write(tmp_path / "c.csv", rows)
@@ -124,7 +149,7 @@ class TestReading:
         """A copy counts nothing new; passes of a collection hold different counters."""
         rows = [(1, "o", "SQ_WAVES", 8), (7, "k", "SQ_WAVES", 8)]
         one, copy = (write(tmp_path / name, rows) for name in ("1.csv", "2.csv"))
-        words = r"2\.csv:3: .*1\.csv:3 has SQ_WAVES of dispatch 7 too, .* leave out one"
+        words = r"2\.csv:3: .*1\.csv:3 has SQ_WAVES of dispatch 7 too, .* leave one of"
         with pytest.raises(CounterError, match=words):
             read_counters([one, copy], "k")
         other_pass = write(tmp_path / "3.csv", [(7, "k", "SQ_INSTS_LDS", 1)])
@@ -250,5 +275,8 @@ def test_the_verb(tmp_path: Path, capsys) -> None:
     assert rows["VALU"]["verdict"] == ABSENT
     assert cli.main([*words[:-1], "-o", str(tmp_path / "out.csv")]) == 0
     assert len(read_csv(tmp_path / "out.csv", ROW)) == len(QUANTITIES)
+    for tokens, words_ in [("0", "at least 1"), ("99999999", "reach only"), ("-5", "at least 1")]:
+        assert cli.main([*words[:3], "--m", tokens, *words[5:]]) == cli.USAGE
+        assert words_ in capsys.readouterr().err
     assert cli.main(["counters", "gemm1/bm64", str(path), "--m", "5", "--shape", str(SHAPE)]) == 2
     assert "no dispatch of gemm1_bm64" in capsys.readouterr().err

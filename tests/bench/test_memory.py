@@ -6,7 +6,13 @@ import pytest
 
 from mxfp4kernels.bench.cases import Case, Setting
 from mxfp4kernels.bench.device import GFX950_CACHES, GFX950_MEMORY
-from mxfp4kernels.bench.memory import buffer_bytes, bytes_at_least, require_room, sets_at_least
+from mxfp4kernels.bench.memory import (
+    buffer_bytes,
+    bytes_at_least,
+    launch_seconds_at_least,
+    require_room,
+    sets_at_least,
+)
 from mxfp4kernels.flags import NONE
 from mxfp4kernels.kernels import device_kernel
 from mxfp4kernels.problem import Problem
@@ -40,6 +46,20 @@ def test_few_tokens_need_more_sets_than_many() -> None:
     assert bytes_at_least(few, "rotating") == sets_at_least(few, "rotating") * one
     # 36 of 385 experts at most, so a launch reads at most that share of the weights.
     assert (sets_at_least(few, "rotating") - 1) * one * 36 // 385 >= 2 * GFX950_CACHES
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "seconds"),
+    [
+        # 36 MB of nine experts' weights at 8 TB/s; 2 x 9 x 16384 x 7168 x 1024 operations at 10 PF.
+        ("gemm1/bm16_iq", 4, 9 * 7168 * 1024 / 2 / 8e12),
+        ("gemm1/bm128", 16384, 2 * 9 * 16384 * 7168 * 1024 / 1.0066e16),
+        ("gemm2/bm128_nonatomic", 16384, 2 * 9 * 16384 * 512 * 7168 / 1.0066e16),
+    ],
+)
+def test_a_launch_takes_no_less_than_the_peaks_allow(name: str, tokens: int, seconds) -> None:
+    case = case_of(find_variant(*name.split("/")), tokens)
+    assert launch_seconds_at_least(case) == pytest.approx(seconds, rel=2e-2)
 
 
 def test_what_does_not_fit_is_refused_and_what_does_is_not() -> None:

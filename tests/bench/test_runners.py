@@ -250,8 +250,9 @@ class TestLive:
         monkeypatch.setattr(torch_device, "require_gfx950", EmulatedDevice)
         words = ("bench", "--shape", str(SHAPE), "--variant", "gemm2/bm16_atomic_nt", "--m", "3")
         words = (*words, "--study", "presets", "--with", f"aiter-hip={package}:gemm2")
-        words = (*words, "--with", "aiter-flydsl=not_there:f", "-o", str(tmp_path / "out"))
-        assert cli.main([*words, "--rounds", "6", "--passes", "1", "--replay-ms", "2"]) == 0
+        words = (*words, "--with", "aiter-flydsl=not_there:f")
+        out = ("-o", str(tmp_path / "out"))
+        assert cli.main([*words, *out, "--rounds", "6", "--passes", "1", "--replay-ms", "2"]) == 0
         captured = capsys.readouterr()
         assert "left out: aiter-flydsl is absent: not_there is not installed" in captured.err
         (table,) = (tmp_path / "out").glob("*.csv")
@@ -332,6 +333,14 @@ class TestBaselines:
         plan = Plan((case,), Procedure())
         assert Setting("aiter-hip") not in plan.without({"aiter-hip"}).cases[0].settings
         assert plan.without(set()) == plan
+        only = build_cases(SHAPE, {2: [case.variant]}, (), others=["aiter-hip"])
+        assert Plan((case, *only), Procedure()).without({"aiter-hip"}).cases == (
+            plan.without({"aiter-hip"}).cases
+        )
+        with pytest.raises(ValueError, match="aiter-hip absent, and nothing else to compare"):
+            Plan(only, Procedure()).without({"aiter-hip"})
+        alone = Plan((replace(case, settings=case.settings[:1]),), Procedure())
+        assert alone.without({"aiter-hip"}) == alone
         against = build_cases(
             SHAPE, {2: [case.variant]}, ("presets",), against=Setting("aiter-hip")
         )
