@@ -32,7 +32,7 @@ from mxfp4kernels.bench.simulation import (
     RUNS,
     SCENARIOS,
     SIMULATED_RUNS,
-    TRUE_RATIOS,
+    WANTED,
     main,
     summarise,
 )
@@ -212,41 +212,63 @@ class TestErrorRates:
         return read_csv(SIMULATED_RUNS, COLUMNS)
 
     def test_every_scenario_was_run_a_thousand_times(self, table) -> None:
-        assert [(row["scenario"], float(row["true_ratio"])) for row in table] == [
-            (scenario.name, ratio) for scenario in SCENARIOS for ratio in TRUE_RATIOS
-        ]
-        assert [row["conditions"] for row in table] == [
-            scenario.words for scenario in SCENARIOS for _ in TRUE_RATIOS
-        ]
+        assert [
+            (row["scenario"], int(row["rounds"]), float(row["true_ratio"])) for row in table
+        ] == [(scenario.name, rounds, ratio) for scenario, rounds, ratio in WANTED]
+        words = {scenario.name: scenario.words for scenario in SCENARIOS}
+        assert all(row["conditions"] == words[row["scenario"]] for row in table)
         assert {int(row["runs"]) for row in table} == {RUNS}
         defaults = Procedure()
-        for name in ("rounds", "passes", "threshold", "confidence"):
+        for name in ("passes", "threshold", "confidence"):
             assert {float(row[name]) for row in table} == {getattr(defaults, name)}
         for row in table:
             assert sum(int(row[str(verdict)]) for verdict in Verdict) == RUNS
 
-    def test_no_difference_is_hardly_ever_reported_where_there_is_none(self, table) -> None:
-        """The threshold makes false positives far rarer than the intervals' 5 %."""
+    def test_intervals_hold_the_true_ratio_at_least_as_often_as_they_say(self, table) -> None:
+        """For any number of rounds and any scatter, as long as rounds are independent."""
         for row in table:
-            if float(row["true_ratio"]) == 1:
-                assert int(row["false_positives"]) <= 0.005 * RUNS, row["scenario"]
+            if "wander" not in row["scenario"]:
+                missed = int(row["excluding_true_ratio"])
+                assert missed <= binom.ppf(0.999, RUNS, 0.05), (row["scenario"], row["rounds"])
 
-    def test_intervals_hold_the_true_ratio_about_as_often_as_they_say(self, table) -> None:
+    def test_no_difference_is_seldom_reported_where_there_is_none(self, table) -> None:
+        """At most as often as the interval lies beyond the true ratio, whatever the noise."""
         for row in table:
-            assert int(row["excluding_true_ratio"]) <= 0.08 * RUNS, row["scenario"]
+            if float(row["true_ratio"]) == 1 and "wander" not in row["scenario"]:
+                assert int(row["false_positives"]) <= int(row["excluding_true_ratio"])
+
+    def test_wandering_is_found_with_the_default_rounds(self, table) -> None:
+        for row in table:
+            if "wander" in row["scenario"] and row["rounds"] == "30":
+                assert int(row["wandered"]) >= 0.9 * RUNS
+                assert int(row["false_positives"]) <= 0.02 * RUNS
+
+    def test_what_does_not_wander_is_seldom_taken_for_it(self, table) -> None:
+        """Two tests of 5 % each; a neighbour that comes and goes has rounds that are alike."""
+        for row in table:
+            if "wander" not in row["scenario"] and row["scenario"] != "shared":
+                assert int(row["wandered"]) <= binom.ppf(0.999, RUNS, 0.1)
 
     def test_one_percent_is_found_on_a_calm_device(self, table) -> None:
-        found = {(row["scenario"], float(row["true_ratio"])): row for row in table}
-        for scenario in ("calm", "drifting", "outliers", "throttling"):
-            assert int(found[scenario, 0.99]["FASTER"]) >= 0.99 * RUNS
-            assert int(found[scenario, 1.01]["SLOWER"]) >= 0.99 * RUNS
-            assert int(found[scenario, 1.0]["SAME"]) >= 0.99 * RUNS
+        found = {
+            (row["scenario"], float(row["true_ratio"])): row
+            for row in table
+            if row["rounds"] == "30"
+        }
+        for scenario in ("calm", "drifting", "outliers"):
+            assert int(found[scenario, 0.99]["FASTER"]) >= 0.9 * RUNS
+            assert int(found[scenario, 1.01]["SLOWER"]) >= 0.9 * RUNS
+            assert int(found[scenario, 1.0]["SAME"]) >= 0.9 * RUNS
+
+    def test_a_throttled_device_has_no_verdict(self, table) -> None:
+        for row in table:
+            if row["scenario"] == "throttling":
+                assert int(row["UNSTABLE"]) == RUNS
 
     def test_a_noisy_device_says_unstable_rather_than_something_wrong(self, table) -> None:
-        (row,) = [
-            row for row in table if row["scenario"] == "noisy" and float(row["true_ratio"]) == 1
-        ]
-        assert int(row["UNSTABLE"]) >= 0.9 * RUNS
+        for row in table:
+            if row["scenario"].startswith("nois") and float(row["true_ratio"]) == 1:
+                assert int(row["UNSTABLE"]) >= 0.9 * RUNS
 
     def test_no_run_makes_no_table(self, tmp_path, capsys) -> None:
         with pytest.raises(SystemExit):
