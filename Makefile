@@ -47,10 +47,10 @@ $(INSTALLED): pyproject.toml
 
 ablation: $(INSTALLED)
 	$(BIN)/mxfp4kernels ablate
-	$(BIN)/python -m mxfp4kernels.excerpts
-	$(BIN)/python -m mxfp4kernels.nops
-	$(BIN)/python -m mxfp4kernels.tile_loop
-	$(BIN)/python -m mxfp4kernels.quoted
+	$(BIN)/python -m mxfp4kernels.ablation.excerpts
+	$(BIN)/python -m mxfp4kernels.ablation.nops
+	$(BIN)/python -m mxfp4kernels.ablation.tile_loop
+	$(BIN)/python -m mxfp4kernels.ablation.quoted
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 
@@ -60,8 +60,8 @@ numerics: $(INSTALLED)
 	$(BIN)/python -m mxfp4kernels.notebooks
 
 timing: $(INSTALLED)
-	$(BIN)/python -m mxfp4kernels.modelled_study
-	$(BIN)/python -m mxfp4kernels.modelled_timeline
+	$(BIN)/python -m mxfp4kernels.modelled.study
+	$(BIN)/python -m mxfp4kernels.modelled.timeline
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 
 from mxfp4kernels.compiler import Compiler, Job
-from mxfp4kernels.emulation import EmulatedLaunch
 from mxfp4kernels.emulator import LOCKSTEP, launch, sanitize
 from mxfp4kernels.flags import ALL, acting
-from mxfp4kernels.problem import WORKGROUP, Problem
+from mxfp4kernels.numerics.emulation import EmulatedLaunch
+from mxfp4kernels.numerics.problem import WORKGROUP, Problem
 from mxfp4kernels.shapes import Shape, find_variant
 
 SHAPE = Shape(experts=8, hidden=7168, inter=512, topk=2)

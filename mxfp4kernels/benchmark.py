@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .ablation import count, jobs
+from .ablation.runs import count, jobs
 from .cache import LOCATION_VARIABLE, CacheError
 from .compiler import CompiledKernel, CompileError, Compiler, MissingComponent
 from .cost import Run, write_costs
@@ -31,14 +31,14 @@ DRAWING: tuple[Step, ...] = (("mxfp4kernels.plots",), ("mxfp4kernels.notebooks",
 TARGETS: Mapping[str, tuple[Step, ...]] = {
     "ablation": (
         ("mxfp4kernels", "ablate", "--quiet"),
-        ("mxfp4kernels.excerpts",),
-        ("mxfp4kernels.nops",),
-        ("mxfp4kernels.tile_loop",),
-        ("mxfp4kernels.quoted",),
+        ("mxfp4kernels.ablation.excerpts",),
+        ("mxfp4kernels.ablation.nops",),
+        ("mxfp4kernels.ablation.tile_loop",),
+        ("mxfp4kernels.ablation.quoted",),
         *DRAWING,
     ),
     "numerics": (("mxfp4kernels", "study", "--quiet"), *DRAWING),
-    "timing": (("mxfp4kernels.modelled_study",), ("mxfp4kernels.modelled_timeline",), *DRAWING),
+    "timing": (("mxfp4kernels.modelled.study",), ("mxfp4kernels.modelled.timeline",), *DRAWING),
 }
 """The modules that each make target runs."""
 

@@ -16,8 +16,8 @@ from .isa import read_assembly
 from .launch_file import Prepared, prepare
 
 if TYPE_CHECKING:
-    from .emulation import EmulatedLaunch
-    from .numerics import Result, Verification
+    from .numerics.emulation import EmulatedLaunch
+    from .numerics.verification import Result, Verification
 
 Row = dict[str, object]
 
@@ -68,8 +68,8 @@ class OwnKernel:
         """
         if importlib.util.find_spec("torch") is None:
             raise MissingComponent(f"the inputs of a problem need torch; {INSTALL}")
-        from .numerics import Verification, sampled_workgroups
-        from .problem import Problem
+        from .numerics.problem import Problem
+        from .numerics.verification import Verification, sampled_workgroups
 
         job = kernel.job
         problem = Problem(
@@ -107,7 +107,7 @@ class OwnKernel:
         return ()
 
     def _launch(self) -> EmulatedLaunch:
-        from .emulation import EmulatedLaunch
+        from .numerics.emulation import EmulatedLaunch
 
         for argument in self.verification.arguments:
             argument.reset()
@@ -120,7 +120,7 @@ class Inputs:
     """What decides a problem besides variant and shape, and how much of the grid runs.
 
     Attributes:
-        tokens, routing, seed, content: as in :class:`mxfp4kernels.problem.Problem`.
+        tokens, routing, seed, content: as in :class:`mxfp4kernels.numerics.problem.Problem`.
         workgroups: flat ids; when empty a sample (first, last, partial, padded) is taken.
         everything: run the whole grid instead.
     """

@@ -54,7 +54,7 @@ class Case:
     Args:
         variant, shape: the kernel.
         tokens: M.
-        routing: one of :data:`mxfp4kernels.inputs.ROUTINGS`.
+        routing: one of :data:`mxfp4kernels.numerics.inputs.ROUTINGS`.
         seed: of routing, activations and weights.
         settings: what is compared; the first is the baseline of all ratios.
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from .. import layout
-from ..expected import tile_columns
 from ..mx import BLOCK
-from ..numerics import Verification, sampled_workgroups
-from ..problem import Argument, Problem, Tile
+from ..numerics.expected import tile_columns
+from ..numerics.problem import Argument, Problem, Tile
+from ..numerics.verification import Verification, sampled_workgroups
 from .rounds import Check
 
 EXTRA_ROW_BLOCKS = 24

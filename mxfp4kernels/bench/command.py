@@ -30,7 +30,10 @@ if TYPE_CHECKING:  # it needs SciPy, which a plan does not
 NEEDS = ("scipy", "torch", "numba")
 INSTALL = 'pip install "mxfp4kernels[bench,compile,emulator]"'
 ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
-"""Names of :data:`mxfp4kernels.inputs.ROUTINGS`, which imports torch; a test compares them."""
+"""Names of :data:`mxfp4kernels.numerics.inputs.ROUTINGS`, whose module imports torch.
+
+A test compares them.
+"""
 
 _NUMBER = re.compile(r"0*[1-9][0-9]{0,8}", re.ASCII)
 """A whole number above 0."""
@@ -448,7 +451,7 @@ def count(kernel: CompiledKernel, arguments: argparse.Namespace) -> list[dict[st
     """
     if importlib.util.find_spec("torch") is None:
         raise MissingComponent(f"the emulator's inputs need torch, not installed; {INSTALL}")
-    from ..problem import Problem
+    from ..numerics.problem import Problem
     from .counters import compare, read_counters
     from .executed import expected_counts
 

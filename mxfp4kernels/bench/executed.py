@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from ..emulation import EmulatedLaunch
 from ..emulator import RunResult
 from ..isa import class_of
-from ..problem import Problem
+from ..numerics.emulation import EmulatedLaunch
+from ..numerics.problem import Problem
 from ..shapes import BLOCK_THREADS
 from .counters import Expected
 

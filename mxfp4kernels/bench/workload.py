@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..kernels import parameters_of
-from ..problem import Argument, Problem
+from ..numerics.problem import Argument, Problem
 from ..shapes import Shape, Variant, find_variant
 from .cases import Case, Setting
 from .check import OutputCheck

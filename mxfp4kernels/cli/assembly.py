@@ -7,7 +7,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from .. import counts, files, flags, isa
+from .. import files, flags, isa
+from ..ablation import counts
 from ..compiler import CompiledKernel, Job
 from .exits import OK
 from .options import (

@@ -34,7 +34,7 @@ from .output import emit, shown
 if TYPE_CHECKING:
     from .. import execution
     from ..launch_file import Prepared
-    from ..numerics import Result
+    from ..numerics.verification import Result
 
 PROBLEM_OPTIONS = ("--m", "--routing", "--content", "--seed", "--workgroup", "--all")
 """They decide the problem that a variant runs."""

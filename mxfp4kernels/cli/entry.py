@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import counts
+from ..ablation import counts
 from ..bench.device import NoDevice
 from ..bench.worker import RoundFailed
 from ..cache import CacheError

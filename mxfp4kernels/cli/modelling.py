@@ -32,8 +32,8 @@ from .output import emit
 
 if TYPE_CHECKING:
     from ..flags import FlagSet
-    from ..modelled import Launch, Modeller
-    from ..modelled_report import TracedUnit
+    from ..modelled.launches import Launch, Modeller
+    from ..modelled.report import TracedUnit
 
 LAUNCH_OPTIONS = ("--m", "--routing", "--seed")
 """They decide the launch of a variant."""
@@ -89,7 +89,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 @emulating()
 def time_verb(arguments: argparse.Namespace) -> int:
     """Model the device time of a variant's launch, or of a workgroup of any .s file."""
-    from .. import modelled_report as report
+    from ..modelled import report
     from ..timing.constants import read_hardware
 
     if is_assembly(arguments.target):
@@ -105,7 +105,7 @@ def time_verb(arguments: argparse.Namespace) -> int:
 @emulating()
 def timeline_verb(arguments: argparse.Namespace) -> int:
     """Write an interactive page of what each wave of a workgroup does over time, modelled."""
-    from .. import modelled_report as report
+    from ..modelled import report
     from ..timing.constants import read_hardware
 
     if is_assembly(arguments.target):
@@ -119,7 +119,7 @@ def timeline_verb(arguments: argparse.Namespace) -> int:
 
 def _foreign(arguments: argparse.Namespace) -> TracedUnit:
     """A workgroup of a .s file."""
-    from .. import modelled_report as report
+    from ..modelled import report
 
     refuse(arguments, (*KERNEL_OPTIONS, *LAUNCH_OPTIONS), "the launch file describes the launch")
     return report.foreign_unit(launched(arguments), arguments.beyond_l2, arguments.to_hbm)
@@ -127,7 +127,7 @@ def _foreign(arguments: argparse.Namespace) -> TracedUnit:
 
 def _own(arguments: argparse.Namespace) -> tuple[Modeller, Launch, FlagSet]:
     """A launch of a variant."""
-    from ..modelled import Launch, Modeller
+    from ..modelled.launches import Launch, Modeller
 
     refuse(arguments, FOREIGN_OPTIONS, "it is of a .s file, and a variant has its own launch")
     if arguments.arch != ARCHITECTURES[0]:

@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .. import ablation, claims, counts, flags, parity, published, shapes
+from .. import flags, shapes
+from ..ablation import claims, counts, parity, published, runs
 from .exits import FAILED, OK
 from .options import (
     AddVerb,
@@ -72,7 +73,7 @@ def ablate_verb(arguments: argparse.Namespace) -> int:
     """Compile and count every flag setting that the studies need; write the tables."""
     if arguments.factorial is not None and arguments.study is not None:
         raise ValueError("--factorial is a study of its own; leave out --study")
-    variants, refused = ablation.runnable(arguments.shape, _variants_of(arguments))
+    variants, refused = runs.runnable(arguments.shape, _variants_of(arguments))
     parts = (arguments.variant, arguments.study, arguments.factorial)
     whole = arguments.shape == shapes.REFERENCE_SHAPE and parts == (None, None, None)
     if not whole and arguments.output is None:
@@ -83,11 +84,11 @@ def ablate_verb(arguments: argparse.Namespace) -> int:
     for reason in refused:
         print(f"mxfp4kernels: left out: {reason}", file=sys.stderr)
     if arguments.factorial is None:
-        jobs = ablation.jobs(arguments.shape, variants, arguments.study or tuple(flags.STUDIES))
+        jobs = runs.jobs(arguments.shape, variants, arguments.study or tuple(flags.STUDIES))
     else:
-        jobs = ablation.factorial_jobs(arguments.shape, variants, arguments.factorial)
+        jobs = runs.factorial_jobs(arguments.shape, variants, arguments.factorial)
     with progress_bar("compiling", arguments.quiet) as progress:
-        table, warnings = ablation.run(compiler_of(arguments), jobs, progress)
+        table, warnings = runs.run(compiler_of(arguments), jobs, progress)
     for warning in warnings:
         warn(warning)
     folder = arguments.output or counts.COUNTS.parent

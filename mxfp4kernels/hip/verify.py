@@ -9,8 +9,8 @@ import torch
 from ..flags import FlagSet
 from ..kernels.device import DeviceKernel, device_kernel
 from ..kernels.entry import Parameter
-from ..numerics import Result, Verification
-from ..problem import Argument, Problem
+from ..numerics.problem import Argument, Problem
+from ..numerics.verification import Result, Verification
 
 
 def verify_launch(

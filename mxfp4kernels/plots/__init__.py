@@ -16,12 +16,12 @@ from ..steps import run_step
 with needed(__name__):
     from matplotlib.figure import Figure
 
-from ..claims import CLAIMS
-from ..counts import COUNTS, MissingCounts
-from ..excerpts import EXCERPTS
+from ..ablation.claims import CLAIMS
+from ..ablation.counts import COUNTS, MissingCounts
+from ..ablation.excerpts import EXCERPTS
+from ..ablation.other_llvm import COUNTS as OTHER_LLVM
+from ..ablation.published import REFERENCE
 from ..files import TableError
-from ..other_llvm import COUNTS as OTHER_LLVM
-from ..published import REFERENCE
 from ..study.tables import ERRORS, HAZARDS, TIMELINE, VERIFY
 from . import (
     curves,

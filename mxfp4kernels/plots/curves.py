@@ -13,8 +13,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..ablation.published import FIGURES as PUBLISHED_FIGURES
 from ..bench.measured import MEASURED as MEASURED_FOLDER
-from ..curves import (
+from ..curves.origins import CURVE, GAINS, MEASURED, MODELLED, PUBLISHED
+from ..curves.published import FAMILIES, SOURCES, ClaimedGain, read_claimed_gains
+from ..curves.series import (
     TABLE_TOKENS,
     Series,
     Sources,
@@ -26,9 +29,6 @@ from ..curves import (
     times,
 )
 from ..flags import FLAGS, acting
-from ..origins import CURVE, GAINS, MEASURED, MODELLED, PUBLISHED
-from ..published import FIGURES as PUBLISHED_FIGURES
-from ..published_times import FAMILIES, SOURCES, ClaimedGain, read_claimed_gains
 from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, styled, write
 from .labels import percent, title_of

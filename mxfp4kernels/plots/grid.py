@@ -7,8 +7,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..counts import CountTable, read_counts
-from ..effects import Change, Twins, amount, steps, twins, whole
+from ..ablation.counts import CountTable, read_counts
+from ..ablation.effects import Change, Twins, amount, steps, twins, whole
 from ..flags import MERGE_COMMIT, NAMES, PARENT_COMMIT
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, source_line, styled

@@ -9,9 +9,9 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..curves.origins import GAINS, Point, read_gains
+from ..curves.published import ROUTINGS
 from ..files import DATA, read_csv
-from ..origins import GAINS, Point, read_gains
-from ..published_times import ROUTINGS
 from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import percent

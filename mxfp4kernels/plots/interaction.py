@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..counts import CountTable, read_counts
-from ..effects import Square, Twins, first, last, square, twins
-from ..excerpts import Excerpt, read_excerpts
+from ..ablation.counts import CountTable, read_counts
+from ..ablation.effects import Square, Twins, first, last, square, twins
+from ..ablation.excerpts import Excerpt, read_excerpts
 from ..flags import FLAGS, Flag
 from ..shapes import find_variant
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..counts import CountTable
+from ..ablation.counts import CountTable
 from ..flags import find_flag
 from ..isa.regions import Region
 

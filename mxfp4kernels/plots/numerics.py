@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..counts import read_counts
+from ..ablation.counts import read_counts
 from ..files import read_csv
 from ..flags import ALL, FLAGS, FlagSet, acting, alone, leave_one_out
 from ..shapes import VARIANTS, Variant

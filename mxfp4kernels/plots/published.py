@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..claims import CLAIMS, SHARE_POINTS
-from ..counts import KERNEL, CountTable, read_counts
+from ..ablation.claims import CLAIMS, SHARE_POINTS
+from ..ablation.counts import KERNEL, CountTable, read_counts
+from ..ablation.other_llvm import COUNTS as OTHER_LLVM
+from ..ablation.parity import QUANTITIES, our_quantity
+from ..ablation.published import Reference, ReferenceRow, read_reference
 from ..files import read_csv
 from ..flags import ALL, NONE, FlagSet, find_flag
-from ..other_llvm import COUNTS as OTHER_LLVM
-from ..parity import QUANTITIES, our_quantity
-from ..published import Reference, ReferenceRow, read_reference
 from ..shapes import find_variant
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import compiled_here, percent, signed

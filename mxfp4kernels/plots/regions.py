@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..counts import KERNEL, REGIONS, CountTable, read_counts
-from ..effects import Twins, amount, twins, whole
+from ..ablation.counts import KERNEL, REGIONS, CountTable, read_counts
+from ..ablation.effects import Twins, amount, twins, whole
 from ..flags import ALL, NONE
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, source_line, styled

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..counts import CountRow, CountTable, read_counts
-from ..effects import Twins, twins
+from ..ablation.counts import CountRow, CountTable, read_counts
+from ..ablation.effects import Twins, twins
 from ..flags import ALL, NONE, FlagSet, study_settings
 from ..isa import occupancy
 from ..isa.occupancy import (

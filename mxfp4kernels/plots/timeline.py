@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..counts import read_counts
+from ..ablation.counts import read_counts
 from ..files import read_csv
 from ..study.tables import TIMELINE, TIMELINE_COLUMNS
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write

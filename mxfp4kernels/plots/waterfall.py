@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..counts import CountTable, read_counts
-from ..effects import Change, Twins, amount, flags_of, steps, twins, whole
+from ..ablation.counts import CountTable, read_counts
+from ..ablation.effects import Change, Twins, amount, flags_of, steps, twins, whole
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import compiled_here, percent, signed, title_of

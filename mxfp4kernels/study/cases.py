@@ -37,7 +37,7 @@ class Case:
         shape: the layer's sizes.
         tokens: number of tokens M.
         settings: flag settings, ``none`` first.
-        routing, content: as in :class:`mxfp4kernels.problem.Problem`.
+        routing, content: as in :class:`mxfp4kernels.numerics.problem.Problem`.
         sampled: a few workgroups (first, last, partial, padded) in place of the whole grid.
         every_order: sanitize with every wave ahead and behind, not in lockstep alone.
         follower: gemm2's variant of a layer.

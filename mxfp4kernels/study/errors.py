@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..mx import BLOCK, decode_scale
-from ..numerics import Outputs, Verification
+from ..numerics.verification import Outputs, Verification
 
 EDGES = tuple((2 * bin - 1) / 40 for bin in range(-20, 22))
 """Edges of the histogram: 41 bins, one around each multiple of 1/20, where exact sums lie."""

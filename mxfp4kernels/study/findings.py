@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..counts import CountTable
+from ..ablation.counts import CountTable
 from ..files import read_csv
 from ..flags import ALL, NONE, SAFETY_FLAGS, FlagSet, acting, join, safety
 from ..shapes import REFERENCE_SHAPE, VARIANTS, Variant

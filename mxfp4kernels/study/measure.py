@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..emulation import EmulatedLaunch
 from ..emulator import LOCKSTEP, Hazard, Need, Report, sanitize
-from ..layer import verify_layer
-from ..numerics import Result, Verification, sampled_workgroups
-from ..problem import WORKGROUP, Problem
+from ..numerics.emulation import EmulatedLaunch
+from ..numerics.layer import verify_layer
+from ..numerics.problem import WORKGROUP, Problem
+from ..numerics.verification import Result, Verification, sampled_workgroups
 from .cases import Case
 from .errors import histogram
 

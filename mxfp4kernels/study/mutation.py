@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..emulation import EmulatedLaunch
 from ..emulator import LOCKSTEP, EmulatorError, Mutant, Need, Report, decode, sanitize
 from ..emulator.decode import Decoded, decode_changed
-from ..numerics import Verification
-from ..problem import WORKGROUP
+from ..numerics.emulation import EmulatedLaunch
+from ..numerics.problem import WORKGROUP
+from ..numerics.verification import Verification
 from .cases import Case
 from .measure import problem_of
 from .parts import mutants_of

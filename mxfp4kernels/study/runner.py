@@ -19,19 +19,10 @@ from .cases import Case
 MODULE = "mxfp4kernels.study.worker"
 _PACKAGE = Path(__file__).parents[1]
 SOURCES = (
-    *("emulator", "isa", "study/cases.py", "study/errors.py", "study/measure.py"),
-    *(
-        "study/mutation.py",
-        "study/parts.py",
-        "study/timeline.py",
-        "bounds.py",
-        "compare.py",
-        "emulation.py",
-        "expected.py",
-        "inputs.py",
-    ),
-    *("kernarg.py", "layer.py", "layout.py", "mx.py", "numerics.py", "problem.py", "reference.py"),
-    "shapes.py",
+    *("emulator", "isa", "numerics"),
+    *("study/cases.py", "study/errors.py", "study/measure.py", "study/mutation.py"),
+    *("study/parts.py", "study/timeline.py"),
+    *("kernarg.py", "layout.py", "mx.py", "reference.py", "shapes.py"),
 )
 """What decides a result besides the assembly and the case."""
 WORKER_BYTES = 4 * 2**30

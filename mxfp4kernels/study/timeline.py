@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ..emulation import EmulatedLaunch
 from ..emulator.trace import trace
 from ..isa import Program, find_regions, waitcnt
 from ..isa.classes import InstructionClass, Kind, kind_of
-from ..numerics import Verification
-from ..problem import WORKGROUP
+from ..numerics.emulation import EmulatedLaunch
+from ..numerics.problem import WORKGROUP
+from ..numerics.verification import Verification
 from .cases import Case
 from .measure import problem_of
 

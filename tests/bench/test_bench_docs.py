@@ -27,7 +27,7 @@ from mxfp4kernels.bench.records import TOLERATED_DRIFT
 from mxfp4kernels.bench.rows import CLOCK_SHARE
 from mxfp4kernels.bench.verdicts import Mark, Verdict
 from mxfp4kernels.bench.workload import KernelWorkload, WeightStore
-from mxfp4kernels.curves import TABLE_TOKENS
+from mxfp4kernels.curves.series import TABLE_TOKENS
 from mxfp4kernels.files import REPOSITORY
 from mxfp4kernels.hip import emulated_device
 from mxfp4kernels.shapes import find_variant, parse_shape

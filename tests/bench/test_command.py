@@ -21,7 +21,7 @@ from mxfp4kernels.bench.session import measure
 from mxfp4kernels.bench.verify import verify
 from mxfp4kernels.flags import ALL, NONE, acting
 from mxfp4kernels.flags import NAMES as FLAG_NAMES
-from mxfp4kernels.inputs import ROUTINGS
+from mxfp4kernels.numerics.inputs import ROUTINGS
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, find_variant
 
 

@@ -25,12 +25,12 @@ from mxfp4kernels.bench.counters import (
 )
 from mxfp4kernels.bench.executed import by_class, expected_counts
 from mxfp4kernels.compiler import Compiler, Job
-from mxfp4kernels.emulation import EmulatedLaunch
 from mxfp4kernels.files import TableError, read_csv
 from mxfp4kernels.flags import ALL
 from mxfp4kernels.isa import InstructionClass
-from mxfp4kernels.numerics import all_workgroups
-from mxfp4kernels.problem import Problem
+from mxfp4kernels.numerics.emulation import EmulatedLaunch
+from mxfp4kernels.numerics.problem import Problem
+from mxfp4kernels.numerics.verification import all_workgroups
 from mxfp4kernels.shapes import Variant, find_variant, parse_shape
 
 SHAPE = parse_shape("4x512x256x2")

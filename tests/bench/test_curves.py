@@ -10,8 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from mxfp4kernels.ablation.published import FIGURES
 from mxfp4kernels.bench.columns import NAMES
-from mxfp4kernels.curves import (
+from mxfp4kernels.curves.origins import MEASURED, MODELLED, PUBLISHED
+from mxfp4kernels.curves.published import (
+    FAMILIES,
+    PER_KERNEL,
+    ComparisonError,
+    Times,
+    ratio,
+    read_claimed_gains,
+    read_sources,
+    read_times,
+)
+from mxfp4kernels.curves.series import (
     TABLE_TOKENS,
     Sources,
     contributions,
@@ -24,20 +36,8 @@ from mxfp4kernels.curves import (
 )
 from mxfp4kernels.files import DATA, read_csv, write_csv
 from mxfp4kernels.flags import ALL, NONE, acting, join, study_settings
-from mxfp4kernels.origins import MEASURED, MODELLED, PUBLISHED
 from mxfp4kernels.plots import curves as figures
 from mxfp4kernels.plots import render
-from mxfp4kernels.published import FIGURES
-from mxfp4kernels.published_times import (
-    FAMILIES,
-    PER_KERNEL,
-    ComparisonError,
-    Times,
-    ratio,
-    read_claimed_gains,
-    read_sources,
-    read_times,
-)
 from mxfp4kernels.shapes import KERNELS, REFERENCE_SHAPE, VARIANTS, dispatch
 
 

@@ -15,7 +15,7 @@ from mxfp4kernels.bench.memory import (
 )
 from mxfp4kernels.flags import NONE
 from mxfp4kernels.kernels import device_kernel
-from mxfp4kernels.problem import Problem
+from mxfp4kernels.numerics.problem import Problem
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, Variant, find_variant, parse_shape
 
 SMALL = parse_shape("4x512x256x2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mxfp4kernels.inputs import ROUTINGS, generator
+from mxfp4kernels.numerics.inputs import ROUTINGS, generator
 from mxfp4kernels.shapes import REFERENCE_SHAPE, Shape
 
 TOKENS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096)

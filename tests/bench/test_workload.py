@@ -17,7 +17,7 @@ from mxfp4kernels.bench.workload import Buffers, KernelWorkload, WeightStore
 from mxfp4kernels.flags import ALL, NONE, acting
 from mxfp4kernels.hip import emulated_device
 from mxfp4kernels.kernels import device_kernel
-from mxfp4kernels.problem import Argument, Problem
+from mxfp4kernels.numerics.problem import Argument, Problem
 from mxfp4kernels.shapes import Variant, find_variant, parse_shape
 
 SHAPE = parse_shape("4x512x256x2")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import excerpts, nops, other_llvm, quoted, tile_loop
+from mxfp4kernels.ablation import excerpts, nops, other_llvm, quoted, tile_loop
+from mxfp4kernels.ablation.counts import COLUMNS, read_counts
+from mxfp4kernels.ablation.excerpts import RULES, cut, read_excerpts
+from mxfp4kernels.ablation.quoted import TABLES, Data, QuoteError, fill, markdown
 from mxfp4kernels.compiler import Compiler, Job
-from mxfp4kernels.counts import COLUMNS, read_counts
-from mxfp4kernels.excerpts import RULES, cut, read_excerpts
 from mxfp4kernels.files import DATA, read_csv
 from mxfp4kernels.flags import ALL, NONE
-from mxfp4kernels.quoted import TABLES, Data, QuoteError, fill, markdown
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, find_variant
 
 FINDINGS = quoted.DOCS / "isa-findings.md"
@@ -25,7 +25,7 @@ def data() -> Data:
 
 @pytest.mark.parametrize("document", quoted.DOCUMENTS, ids=lambda path: path.stem)
 def test_documents_quote_the_data_as_they_are(document: Path, data: Data) -> None:
-    """If this fails: ``python -m mxfp4kernels.quoted``."""
+    """If this fails: ``python -m mxfp4kernels.ablation.quoted``."""
     text = document.read_text(encoding="utf-8")
     assert fill(text, data) == text
 
@@ -91,7 +91,7 @@ def test_columns_of_numbers_stand_to_the_right() -> None:
 
 
 class TestDataAreOfTodaysKernels:
-    """If one of these fails: ``python -m mxfp4kernels.excerpts`` (``.nops``, ``.other_llvm``)."""
+    """If one fails: ``python -m mxfp4kernels.ablation.excerpts`` (``.nops``, ``.other_llvm``)."""
 
     def test_excerpts(self) -> None:
         kernels = Compiler().compile_all([rule.job for rule in RULES])

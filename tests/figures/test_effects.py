@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mxfp4kernels.counts import CLASSES, REGIONS, RESOURCES, CountRow, CountTable, read_counts
-from mxfp4kernels.effects import (
+from mxfp4kernels.ablation.counts import (
+    CLASSES,
+    REGIONS,
+    RESOURCES,
+    CountRow,
+    CountTable,
+    read_counts,
+)
+from mxfp4kernels.ablation.effects import (
     amount,
     first,
     flags_of,

@@ -6,9 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from mxfp4kernels.excerpts import ExcerptError, in_turn, read_excerpts, span, stores_through
+from mxfp4kernels.ablation.excerpts import (
+    ExcerptError,
+    in_turn,
+    read_excerpts,
+    span,
+    stores_through,
+)
+from mxfp4kernels.ablation.nops import BYTES, DPP, M0, MFMA, OTHER, PACKED, TRANS, VCC, cause
 from mxfp4kernels.isa import Program, parse
-from mxfp4kernels.nops import BYTES, DPP, M0, MFMA, OTHER, PACKED, TRANS, VCC, cause
 
 FRAME = """
 	.amdgcn_target "amdgcn-amd-amdhsa--gfx950"

@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from mxfp4kernels import counts, plots
-from mxfp4kernels.counts import COUNTS
+from mxfp4kernels import plots
+from mxfp4kernels.ablation import counts
+from mxfp4kernels.ablation.counts import COUNTS
 from mxfp4kernels.files import REPOSITORY, TableError, read_csv, write_csv
 from mxfp4kernels.plots import DRAWINGS, FIGURES, Drawing, draw, render
 from mxfp4kernels.plots.canvas import digest

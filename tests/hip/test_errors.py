@@ -18,7 +18,7 @@ from mxfp4kernels.hip.library import NO_DEVICE, Library, real_library
 from mxfp4kernels.hip.programs import Programs
 from mxfp4kernels.hip.verify import tensors
 from mxfp4kernels.kernels import DeviceKernel, LaunchError, device_kernel
-from mxfp4kernels.problem import Problem
+from mxfp4kernels.numerics.problem import Problem
 from mxfp4kernels.shapes import Shape, find_variant
 
 PROBLEM = Problem(find_variant("gemm1", "bm32_nt"), Shape(4, 512, 256, 2), 5)

@@ -15,8 +15,8 @@ from mxfp4kernels.hip.library import Library
 from mxfp4kernels.hip.programs import Programs
 from mxfp4kernels.hip.verify import tensors
 from mxfp4kernels.kernels import device_kernel
-from mxfp4kernels.numerics import Verification
-from mxfp4kernels.problem import Argument, Problem
+from mxfp4kernels.numerics.problem import Argument, Problem
+from mxfp4kernels.numerics.verification import Verification
 from mxfp4kernels.shapes import VARIANTS, Shape, Variant, find_variant
 
 SHAPE = Shape(4, 512, 256, 2)

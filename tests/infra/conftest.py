@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import ablation
+from mxfp4kernels.ablation import runs
+from mxfp4kernels.ablation.counts import CountTable
 from mxfp4kernels.compiler import CompiledKernel, Compiler
-from mxfp4kernels.counts import CountTable
 
 
 @pytest.fixture(scope="session")
 def ablated_kernels() -> list[CompiledKernel]:
     """Every kernel of the ablation, through the user's cache: its keys are content."""
-    return Compiler().compile_all(ablation.jobs())
+    return Compiler().compile_all(runs.jobs())
 
 
 @pytest.fixture(scope="session")
 def table(ablated_kernels: list[CompiledKernel]) -> CountTable:
     """The counts of every kernel of the ablation, made now."""
-    return CountTable(row for kernel in ablated_kernels for row in ablation.count(kernel))
+    return CountTable(row for kernel in ablated_kernels for row in runs.count(kernel))
 
 
 @pytest.fixture

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import ablation, counts
-from mxfp4kernels.cache import Cache
-from mxfp4kernels.compiler import Compiler
-from mxfp4kernels.counts import (
+from mxfp4kernels.ablation import counts, runs
+from mxfp4kernels.ablation.counts import (
     CLASSES,
     COLUMNS,
     KERNEL,
@@ -23,6 +21,8 @@ from mxfp4kernels.counts import (
     read_counts,
     write_counts,
 )
+from mxfp4kernels.cache import Cache
+from mxfp4kernels.compiler import Compiler
 from mxfp4kernels.files import TableError
 from mxfp4kernels.flags import ALL, FLAGS, NONE, STUDIES, FlagError, acting, label
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, Shape, ShapeError, find_variant
@@ -39,7 +39,7 @@ def test_columns_are_the_promised_ones() -> None:
 
 
 def test_jobs_cover_every_study_once() -> None:
-    jobs = ablation.jobs()
+    jobs = runs.jobs()
     assert len(set(jobs)) == len(jobs)
     for variant in VARIANTS:
         wanted = {label(variant, flags) for study in STUDIES.values() for flags in study(variant)}
@@ -50,11 +50,11 @@ def test_jobs_cover_every_study_once() -> None:
 
 def test_unknown_study() -> None:
     with pytest.raises(FlagError, match="unknown study 'sideways'"):
-        ablation.jobs(studies=["sideways"])
+        runs.jobs(studies=["sideways"])
 
 
 def test_variants_that_cannot_run_a_shape_are_told_with_the_reason() -> None:
-    fit, refused = ablation.runnable(Shape(8, 512, 384, 2))
+    fit, refused = runs.runnable(Shape(8, 512, 384, 2))
     assert {variant.kernel for variant in fit} == {"gemm1"}
     assert all("gemm2 needs inter % 256 == 0, got inter=384" in reason for reason in refused)
     assert len(fit) + len(refused) == len(VARIANTS)
@@ -62,13 +62,13 @@ def test_variants_that_cannot_run_a_shape_are_told_with_the_reason() -> None:
 
 def test_shape_that_no_variant_can_run() -> None:
     with pytest.raises(ShapeError, match="hidden=100"):
-        ablation.runnable(Shape(8, 100, 512, 2))
+        runs.runnable(Shape(8, 100, 512, 2))
 
 
 def test_table_has_every_region_of_every_job(table: CountTable) -> None:
     expected = [
         (job.variant.kernel, job.variant.name, label(job.variant, job.flags), region)
-        for job in ablation.jobs()
+        for job in runs.jobs()
         for region in REGIONS
     ]
     assert [(row.kernel, row.variant, row.flags, row.region) for row in table.rows] == expected
@@ -116,7 +116,7 @@ def test_two_cold_runs_write_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for name, workers in (("first", 1), ("second", 2)):
         compiler = Compiler(Cache(tmp_path / name), workers=workers)
-        table, _ = ablation.run(compiler, ablation.jobs(REFERENCE_SHAPE, variants))
+        table, _ = runs.run(compiler, runs.jobs(REFERENCE_SHAPE, variants))
         write_counts(table, tmp_path / f"{name}.csv")
         written.append((tmp_path / f"{name}.csv").read_bytes())
     assert written[0] == written[1]
@@ -153,7 +153,7 @@ def test_table_without_a_column(table: CountTable, tmp_path: Path) -> None:
 def test_reading_and_judging_the_tables_imports_neither_torch_nor_flydsl() -> None:
     code = (
         "import sys\n"
-        "from mxfp4kernels import claims, counts, parity, published\n"
+        "from mxfp4kernels.ablation import claims, counts, parity, published\n"
         "table, reference = counts.read_counts(), published.read_reference()\n"
         "assert claims.check_claims(table, reference)\n"
         "assert parity.compare(table, reference)\n"

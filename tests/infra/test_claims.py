@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import claims, parity, published
-from mxfp4kernels.claims import STATIC_CLAIMS, check_claims, step
-from mxfp4kernels.counts import KERNEL, CountTable, MissingCounts
+from mxfp4kernels.ablation import claims, parity, published
+from mxfp4kernels.ablation.claims import STATIC_CLAIMS, check_claims, step
+from mxfp4kernels.ablation.counts import KERNEL, CountTable, MissingCounts
+from mxfp4kernels.ablation.published import SALU_AND_OTHER, read_figures, read_reference
 from mxfp4kernels.files import TableError, read_csv, write_csv
 from mxfp4kernels.flags import ALL, FLAGS, NAMES, NONE, SAFETY_FLAGS, acting, cumulative
-from mxfp4kernels.published import SALU_AND_OTHER, read_figures, read_reference
 from mxfp4kernels.shapes import VARIANTS, find_variant
 
 GEMM1 = find_variant("gemm1", "bm128")
@@ -169,12 +169,12 @@ class TestClaims:
             for flag in FLAGS
         ]
         names = tuple(flag.name for flag in renamed)
-        for module in ("flags", "claims"):
+        for module in ("flags", "ablation.claims"):
             monkeypatch.setattr(f"mxfp4kernels.{module}.FLAGS", tuple(renamed))
             monkeypatch.setattr(f"mxfp4kernels.{module}.NAMES", names)
         monkeypatch.setattr("mxfp4kernels.flags.REGISTRY", (*renamed, *SAFETY_FLAGS))
         monkeypatch.setattr(
-            "mxfp4kernels.published.SETS",
+            "mxfp4kernels.ablation.published.SETS",
             {name: frozenset(names) if flags else NONE for name, flags in published.SETS.items()},
         )
         anew = CountTable(

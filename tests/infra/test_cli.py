@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import cli, compiler, counts, packages, parity
+from mxfp4kernels import cli, compiler, packages
+from mxfp4kernels.ablation import counts, parity
 from mxfp4kernels.cache import LOCATION_VARIABLE
 from mxfp4kernels.cli import entry, listing, options, output
 from mxfp4kernels.flags import FLAGS, PRESETS, REGISTRY
@@ -606,7 +607,7 @@ HINTS = {
     "matplotlib": ("mxfp4kernels.plots", 'pip install "mxfp4kernels[plots]"'),
     "nbclient": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
     "nbformat": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
-    "torch": ("mxfp4kernels.numerics", 'pip install "mxfp4kernels[compile]"'),
+    "torch": ("mxfp4kernels.numerics.verification", 'pip install "mxfp4kernels[compile]"'),
 }
 
 
@@ -637,7 +638,7 @@ class TestStart:
         assert answer.stderr.endswith(f"{hint}\n")
         assert answer.stderr.count("\n") == 1
 
-    @pytest.mark.parametrize("module", ["excerpts", "nops", "tile_loop"])
+    @pytest.mark.parametrize("module", ["ablation.excerpts", "ablation.nops", "ablation.tile_loop"])
     def test_steps_of_the_ablation_report_an_unusable_cache(self, module, monkeypatch) -> None:
         monkeypatch.setenv(LOCATION_VARIABLE, "/proc/self/ns/cache")
         command = [sys.executable, "-m", f"mxfp4kernels.{module}"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from mxfp4kernels.compiler import Compiler, Job
-from mxfp4kernels.emulation import EmulatedLaunch
 from mxfp4kernels.flags import ALL, NONE, SAFE, FlagSet
-from mxfp4kernels.problem import Problem
+from mxfp4kernels.numerics.emulation import EmulatedLaunch
+from mxfp4kernels.numerics.problem import Problem
 from mxfp4kernels.shapes import find_variant, parse_shape
 
 WORKGROUP = 3

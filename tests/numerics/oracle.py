@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mxfp4kernels.problem import Argument, Problem, Tile
+from mxfp4kernels.numerics.problem import Argument, Problem, Tile
 
 GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 

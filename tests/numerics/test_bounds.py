@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mxfp4kernels.bounds import bounded_product, silu_bound
 from mxfp4kernels.mx import BLOCK, MXTensor
+from mxfp4kernels.numerics.bounds import bounded_product, silu_bound
 from mxfp4kernels.reference import silu_product
 
 

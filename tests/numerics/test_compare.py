@@ -7,7 +7,8 @@ import math
 import pytest
 import torch
 
-from mxfp4kernels.compare import (
+from mxfp4kernels.mx import BLOCK, MXTensor, ScaleRule, pack, quantise
+from mxfp4kernels.numerics.compare import (
     Comparison,
     bf16_position,
     compare_bf16,
@@ -15,7 +16,6 @@ from mxfp4kernels.compare import (
     ends,
     round_bf16,
 )
-from mxfp4kernels.mx import BLOCK, MXTensor, ScaleRule, pack, quantise
 
 
 def block(*values: float) -> torch.Tensor:

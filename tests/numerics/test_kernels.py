@@ -8,9 +8,9 @@ import re
 import pytest
 
 from mxfp4kernels.flags import ALL, NONE, FlagSet, join
-from mxfp4kernels.layer import verify_layer
-from mxfp4kernels.numerics import Verification, main, sampled_workgroups
-from mxfp4kernels.problem import Problem
+from mxfp4kernels.numerics.layer import verify_layer
+from mxfp4kernels.numerics.problem import Problem
+from mxfp4kernels.numerics.verification import Verification, main, sampled_workgroups
 from mxfp4kernels.shapes import VARIANTS, Shape, Variant, dispatch, find_variant
 
 pytest.importorskip("flydsl", reason="compiling the kernels needs FlyDSL")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import oracle
 import pytest
 
-from mxfp4kernels.layer import run_layer
-from mxfp4kernels.problem import Argument, Problem
+from mxfp4kernels.numerics.layer import run_layer
+from mxfp4kernels.numerics.problem import Argument, Problem
 from mxfp4kernels.shapes import Shape, find_variant
 
 SHAPE = Shape(3, 256, 256, 2)

@@ -13,13 +13,9 @@ import oracle
 import pytest
 import torch
 
-from mxfp4kernels.expected import extreme_sum
-from mxfp4kernels.numerics import (
-    Result,
-    Verification,
-    sampled_workgroups,
-)
-from mxfp4kernels.problem import Argument, Problem
+from mxfp4kernels.numerics.expected import extreme_sum
+from mxfp4kernels.numerics.problem import Argument, Problem
+from mxfp4kernels.numerics.verification import Result, Verification, sampled_workgroups
 from mxfp4kernels.shapes import VARIANTS, Shape, Variant, find_variant
 
 Outputs = dict[str, np.ndarray]

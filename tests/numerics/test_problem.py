@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from mxfp4kernels.inputs import ROUTINGS
-from mxfp4kernels.numerics import sampled_workgroups
-from mxfp4kernels.problem import Problem, Tile
+from mxfp4kernels.numerics.inputs import ROUTINGS
+from mxfp4kernels.numerics.problem import Problem, Tile
+from mxfp4kernels.numerics.verification import sampled_workgroups
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, Shape, ShapeError, Variant, find_variant
 
 SMALL = Shape(6, 256, 256, 2)

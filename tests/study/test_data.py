@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mxfp4kernels.counts import read_counts
+from mxfp4kernels.ablation.counts import read_counts
 from mxfp4kernels.files import read_csv
 from mxfp4kernels.flags import ALL, NONE, SAFE, acting, join, study_settings
 from mxfp4kernels.shapes import KIMI_DISPATCH, REFERENCE_SHAPE, SHAPES, VARIANTS, Variant

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from matplotlib.text import Text
 
+from mxfp4kernels.curves.origins import GAINS, read_gains
+from mxfp4kernels.curves.published import read_claimed_gains
 from mxfp4kernels.files import read_csv
-from mxfp4kernels.origins import GAINS, read_gains
 from mxfp4kernels.plots import hero
 from mxfp4kernels.plots.theme import DARK, LIGHT
-from mxfp4kernels.published_times import read_claimed_gains
 from mxfp4kernels.shapes import KERNELS, dispatch
 
 

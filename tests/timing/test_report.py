@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxfp4kernels import modelled_report as report
 from mxfp4kernels.emulator import Memory, pack_kernarg
 from mxfp4kernels.files import read_csv
 from mxfp4kernels.flags import ALL, NONE, label
@@ -18,8 +17,9 @@ from mxfp4kernels.isa import Program
 from mxfp4kernels.isa.occupancy import UnknownOccupancy
 from mxfp4kernels.isa.parser import parse_all
 from mxfp4kernels.launch_file import Prepared
-from mxfp4kernels.modelled import Launch, Modeller, tiles_of
-from mxfp4kernels.modelled_timeline import BIN_CLOCKS, LAUNCH, TIMELINE
+from mxfp4kernels.modelled import report
+from mxfp4kernels.modelled.launches import Launch, Modeller, tiles_of
+from mxfp4kernels.modelled.timeline import BIN_CLOCKS, LAUNCH, TIMELINE
 from mxfp4kernels.shapes import REFERENCE_SHAPE, dispatch
 from mxfp4kernels.timing.constants import read_hardware
 from mxfp4kernels.timing.engine import Cause

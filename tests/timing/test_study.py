@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels import modelled_study, modelled_tasks, modelled_timeline
 from mxfp4kernels.compiler import CompileError
 from mxfp4kernels.files import REPOSITORY, read_csv
 from mxfp4kernels.flags import NONE, acting
-from mxfp4kernels.modelled_tasks import FAMILY_A, FAMILY_B, Outcome, Task, ends
+from mxfp4kernels.modelled import study, tasks, timeline
+from mxfp4kernels.modelled.tasks import FAMILY_A, FAMILY_B, Outcome, Task, ends
 from mxfp4kernels.shapes import dispatch, find_variant
 
 VARIANT = find_variant("gemm2", "bm16_atomic_nt")
@@ -45,8 +45,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (
         "CURVE", "GAINS", "CAUSES", "SENSITIVITY", "VALIDATION", "UNMAPPED", "CLAIM_TABLE",
     ):  # fmt: skip
-        path = getattr(modelled_study, name)
-        monkeypatch.setattr(modelled_study, name, tmp_path / path.name)
+        path = getattr(study, name)
+        monkeypatch.setattr(study, name, tmp_path / path.name)
     return tmp_path
 
 
@@ -59,14 +59,14 @@ def test_the_band_is_the_root_of_the_summed_squares_on_each_side() -> None:
 def test_tables_name_what_was_written_and_come_out_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(modelled_study, "curve_tasks", lambda: [task()])
-    monkeypatch.setattr(modelled_study, "published_tasks", lambda rows, known: [])
-    monkeypatch.setattr(modelled_study, "claim_tasks", list)
-    monkeypatch.setattr(modelled_study, "read_published", tuple)
-    monkeypatch.setattr(modelled_study, "validation_rows", lambda rows, times: [{"a": 1}])
-    monkeypatch.setattr(modelled_study, "claim_rows", lambda settings: [{"a": 1}])
-    monkeypatch.setattr(modelled_study, "outcomes_of", lambda tasks, workers: [outcome()])
-    assert modelled_study.main([]) == 0
+    monkeypatch.setattr(study, "curve_tasks", lambda: [task()])
+    monkeypatch.setattr(study, "published_tasks", lambda rows, known: [])
+    monkeypatch.setattr(study, "claim_tasks", list)
+    monkeypatch.setattr(study, "read_published", tuple)
+    monkeypatch.setattr(study, "validation_rows", lambda rows, times: [{"a": 1}])
+    monkeypatch.setattr(study, "claim_rows", lambda settings: [{"a": 1}])
+    monkeypatch.setattr(study, "outcomes_of", lambda tasks, workers: [outcome()])
+    assert study.main([]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in printed] == ["wrote"] * 7
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -77,8 +77,8 @@ def test_tables_name_what_was_written_and_come_out_the_same(
     assert float(merged["low"]) == pytest.approx(10 * (1 - (0.01**2 + 0.04**2) ** 0.5), abs=1e-3)
     warm = outcome()
     warm = replace(warm, swings=dict(sorted(warm.swings.items(), reverse=True)))
-    monkeypatch.setattr(modelled_study, "outcomes_of", lambda tasks, workers: [warm])
-    assert modelled_study.main([]) == 0
+    monkeypatch.setattr(study, "outcomes_of", lambda tasks, workers: [warm])
+    assert study.main([]) == 0
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
 
 
@@ -101,8 +101,8 @@ def test_what_goes_wrong_is_one_line_and_no_table(
     def fail(tasks: object, workers: int) -> list[Outcome]:
         raise failure
 
-    monkeypatch.setattr(modelled_study, "outcomes_of", fail)
-    assert modelled_study.main(["--workers", "1"]) == code
+    monkeypatch.setattr(study, "outcomes_of", fail)
+    assert study.main(["--workers", "1"]) == code
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert said in told
@@ -112,19 +112,19 @@ def test_what_goes_wrong_is_one_line_and_no_table(
 def test_the_timeline_says_what_it_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(modelled_timeline, "TIMELINE", tmp_path / "timeline.csv")
-    monkeypatch.setattr(modelled_timeline, "timeline_rows", lambda modeller, flags: [{"a": 1}])
-    assert modelled_timeline.main([]) == 0
+    monkeypatch.setattr(timeline, "TIMELINE", tmp_path / "timeline.csv")
+    monkeypatch.setattr(timeline, "timeline_rows", lambda modeller, flags: [{"a": 1}])
+    assert timeline.main([]) == 0
     assert capsys.readouterr().out == f"wrote {tmp_path / 'timeline.csv'}\n"
 
 
 SLOW = """
 import sys, time
-from mxfp4kernels import modelled_runner, modelled_study
+from mxfp4kernels.modelled import runner, study
 if __name__ == "__main__":
-    modelled_runner.Compiler.compile_all = lambda self, jobs, progress=None: []
+    runner.Compiler.compile_all = lambda self, jobs, progress=None: []
     print("started", flush=True)
-    sys.exit(modelled_study.main(["--workers", "2"]))
+    sys.exit(study.main(["--workers", "2"]))
 """
 
 
@@ -157,15 +157,15 @@ def test_ctrl_c_ends_the_processes_with_one_line(running: subprocess.Popen[str])
 
 def test_no_less_than_one_process(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        modelled_study.main(["--workers", "0"])
+        study.main(["--workers", "0"])
     assert stopped.value.code == 2
     assert "--workers" in capsys.readouterr().err
 
 
 def test_what_is_on_the_curve_is_not_modelled_again_for_published_times() -> None:
-    curve = modelled_tasks.curve_tasks()
-    published = modelled_study.read_published()
-    more = modelled_tasks.published_tasks(published, curve)
+    curve = tasks.curve_tasks()
+    published = study.read_published()
+    more = tasks.published_tasks(published, curve)
     have = {(one.variant, one.tokens, one.routing) for one in [*curve, *more]}
     assert {(row.variant, row.tokens, row.routing) for row in published} <= have
     assert len(have) == len(curve) + len(more)
@@ -173,10 +173,10 @@ def test_what_is_on_the_curve_is_not_modelled_again_for_published_times() -> Non
 
 @pytest.mark.parametrize("routing", [FAMILY_A, FAMILY_B])
 def test_both_families_have_every_m(routing: str) -> None:
-    tasks = [one for one in modelled_tasks.curve_tasks() if one.routing == routing]
-    for tokens in modelled_tasks.TOKENS:
+    found = [one for one in tasks.curve_tasks() if one.routing == routing]
+    for tokens in tasks.TOKENS:
         wanted = {dispatch(kernel, tokens) for kernel in ("gemm1", "gemm2")}
-        assert wanted <= {one.variant for one in tasks if one.tokens == tokens}
+        assert wanted <= {one.variant for one in found if one.tokens == tokens}
 
 
 def test_make_runs_both_then_draws_then_runs_the_notebooks() -> None:
@@ -184,5 +184,5 @@ def test_make_runs_both_then_draws_then_runs_the_notebooks() -> None:
         ["make", "-n", "timing"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     ).stdout
     modules = [line.split()[-1] for line in shown.splitlines() if " -m mxfp4kernels." in line]
-    names = ("modelled_study", "modelled_timeline", "plots", "notebooks")
+    names = ("modelled.study", "modelled.timeline", "plots", "notebooks")
     assert modules == [f"mxfp4kernels.{name}" for name in names]

@@ -1,0 +1,1 @@
+"""Series over M: published, measured and modelled, side by side and never mixed."""

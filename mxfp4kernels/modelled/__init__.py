@@ -1,0 +1,1 @@
+"""Device times of this package's kernels from the timing model. Modelled, not measured."""
