@@ -50,7 +50,7 @@ ablation: $(INSTALLED)
 	$(BIN)/python -m mxfp4kernels.ablation.excerpts
 	$(BIN)/python -m mxfp4kernels.ablation.nops
 	$(BIN)/python -m mxfp4kernels.ablation.tile_loop
-	$(BIN)/python -m mxfp4kernels.ablation.quoted
+	$(BIN)/python -m mxfp4kernels.quoted
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

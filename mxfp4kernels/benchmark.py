@@ -34,7 +34,7 @@ TARGETS: Mapping[str, tuple[Step, ...]] = {
         ("mxfp4kernels.ablation.excerpts",),
         ("mxfp4kernels.ablation.nops",),
         ("mxfp4kernels.ablation.tile_loop",),
-        ("mxfp4kernels.ablation.quoted",),
+        ("mxfp4kernels.quoted",),
         *DRAWING,
     ),
     "numerics": (("mxfp4kernels", "study", "--quiet"), *DRAWING),

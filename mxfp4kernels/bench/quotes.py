@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scipy.stats import beta
 
-from ..ablation.quoted import markdown
 from ..files import DATA, REPOSITORY, read_csv, write_text
 from ..flags import STUDIES
+from ..quoted import markdown
 from ..shapes import KERNELS, REFERENCE_SHAPE
 from .cases import TOKENS, build_cases, tuned_variants
 from .plan import Plan

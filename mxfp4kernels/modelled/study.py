@@ -25,12 +25,18 @@ from ..cache import CacheError
 from ..compiler import CompileError, MissingComponent
 from ..shapes import REFERENCE_SHAPE
 from ..steps import run_step
-from .validation import claim_rows, read_published, unmapped_rows, validation_rows
+from .validation import (
+    UNMAPPED,
+    VALIDATION,
+    claim_rows,
+    read_published,
+    unmapped_rows,
+    validation_rows,
+)
 
 TIMING = DATA / "timing"
 CURVE, GAINS, CAUSES = TIMING / "curve.csv", TIMING / "gains.csv", TIMING / "causes.csv"
 SENSITIVITY = TIMING / "sensitivity.csv"
-VALIDATION, UNMAPPED = TIMING / "validation.csv", TIMING / "unmapped.csv"
 CLAIM_TABLE = TIMING / "claims.csv"
 
 Done = Sequence[tuple[Task, Outcome]]

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ablation.published import FIGURES
-from ..files import read_csv
+from ..files import DATA, read_csv
 from ..flags import FlagSet, label
 from ..shapes import KERNELS, TILE_N, Variant, dispatch, find_variant
+
+VALIDATION, UNMAPPED = DATA / "timing" / "validation.csv", DATA / "timing" / "unmapped.csv"
 
 LIKE, REMAPPED, OTHER_CODE = "like for like", "other tile order", "other implementation"
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mxfp4kernels.ablation import excerpts, nops, other_llvm, quoted, tile_loop
+from mxfp4kernels import quoted
+from mxfp4kernels.ablation import excerpts, nops, other_llvm, tile_loop
 from mxfp4kernels.ablation.counts import COLUMNS, read_counts
 from mxfp4kernels.ablation.excerpts import RULES, cut, read_excerpts
-from mxfp4kernels.ablation.quoted import TABLES, Data, QuoteError, fill, markdown
 from mxfp4kernels.compiler import Compiler, Job
 from mxfp4kernels.files import DATA, read_csv
 from mxfp4kernels.flags import ALL, NONE
+from mxfp4kernels.quoted import TABLES, Data, QuoteError, fill, markdown
 from mxfp4kernels.shapes import REFERENCE_SHAPE, VARIANTS, find_variant
 
 FINDINGS = quoted.DOCS / "isa-findings.md"
@@ -25,7 +26,7 @@ def data() -> Data:
 
 @pytest.mark.parametrize("document", quoted.DOCUMENTS, ids=lambda path: path.stem)
 def test_documents_quote_the_data_as_they_are(document: Path, data: Data) -> None:
-    """If this fails: ``python -m mxfp4kernels.ablation.quoted``."""
+    """If this fails: ``python -m mxfp4kernels.quoted``."""
     text = document.read_text(encoding="utf-8")
     assert fill(text, data) == text
 
@@ -47,6 +48,17 @@ class TestFill:
         mark = "<!-- published gemm2/bm128_mxfp4 none kernel LDS -->"
         assert fill(f"0{mark}", data) == f"352{mark}"
 
+    def test_errors_of_the_model(self, data: Data) -> None:
+        errors = [abs(float(row["error_pct"])) for row in data.validation]
+        alike = [
+            error
+            for error, row in zip(errors, data.validation, strict=True)
+            if row["likeness"] == "like for like"
+        ]
+        assert fill("1.5<!-- model like-for-like worst -->", data).startswith(f"{max(alike):.1f}<")
+        assert fill("0<!-- model like-for-like number -->", data).startswith(f"{len(alike)}<")
+        assert fill("0<!-- model unmapped number -->", data).startswith(f"{len(data.unmapped)}<")
+
     def test_a_table_and_an_excerpt(self, data: Data) -> None:
         text = fill("<!-- table square -->\nold\n<!-- end -->\n", data)
         assert text == f"<!-- table square -->\n{TABLES['square'](data)}\n<!-- end -->\n"
@@ -61,6 +73,8 @@ class TestFill:
             ("1<!-- guesses gemm1/bm64 all kernel VALU -->", "cannot quote"),
             ("1<!-- counts gemm1/bm64 all attic VALU -->", "no counts of gemm1/bm64"),
             ("1<!-- published gemm1/bm64 all kernel luck -->", "cannot quote"),
+            ("1<!-- model by-luck median -->", "no line 'by-luck'"),
+            ("1<!-- cost ablation all never s -->", "no cost of ablation all with never cache"),
             ("1<!-- published gemm2/bm64_atomic all kernel VALU -->", "no such published count"),
             ("<!-- table weather -->\n<!-- end -->", "no table 'weather'; choose from flags"),
             ("<!-- excerpt weather -->\n<!-- end -->", "no excerpt 'weather'; choose from abi_off"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mxfp4kernels.ablation.published import FIGURES
-from mxfp4kernels.ablation.quoted import DOCS, markdown
 from mxfp4kernels.files import read_csv
 from mxfp4kernels.flags import NONE, acting, label, study_settings
 from mxfp4kernels.modelled import validation as held
 from mxfp4kernels.modelled.launches import Launch, Modeller
 from mxfp4kernels.modelled.study import CAUSES, CLAIM_TABLE, CURVE, GAINS, UNMAPPED, VALIDATION
 from mxfp4kernels.modelled.tasks import FAMILY_A, FAMILY_B, LOSSY, LOSSY_TOKENS, STUDIES, TOKENS
+from mxfp4kernels.quoted import DOCS, markdown
 from mxfp4kernels.shapes import KERNELS, REFERENCE_SHAPE, dispatch, find_variant
 from mxfp4kernels.timing.constants import read_hardware
 

@@ -5,6 +5,7 @@ document marks what it quotes with comments that do not show:
 
     35<!-- counts gemm1/bm16_iq none kernel NOP -->       a number; also other and published
     8<!-- cost numerics all empty min -->                 seconds or minutes of a make target
+    4.7<!-- model like-for-like median -->                a model's error; also worst and number
     <!-- table NAME --> ... <!-- end -->                  one of TABLES
     <!-- excerpt NAME --> ... <!-- end -->                assembly; other/NAME for the other LLVM's
 
@@ -23,14 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ..cost import seconds_of
-from ..files import REPOSITORY, read_csv, write_text
-from ..flags import ALL, FLAGS, NONE, SAFE, SAFETY_FLAGS, label, parse_flags
-from ..shapes import find_variant, variants_of
-from ..steps import run_step
-from . import nops, other_llvm, tile_loop
-from .counts import KERNEL, REGIONS, CountTable, read_counts
-from .effects import (
+from .ablation import nops, other_llvm, tile_loop
+from .ablation.counts import KERNEL, REGIONS, CountTable, read_counts
+from .ablation.effects import (
     NON_MFMA,
     acting_names,
     amount,
@@ -43,9 +39,15 @@ from .effects import (
     twins,
     whole,
 )
-from .excerpts import Excerpt, read_excerpts
-from .parity import OUTSIDE, PARITY, QUANTITIES, our_quantity
-from .published import Reference, ReferenceRow, read_reference
+from .ablation.excerpts import Excerpt, read_excerpts
+from .ablation.parity import OUTSIDE, PARITY, QUANTITIES, our_quantity
+from .ablation.published import Reference, ReferenceRow, read_reference
+from .cost import seconds_of
+from .files import REPOSITORY, read_csv, write_text
+from .flags import ALL, FLAGS, NONE, SAFE, SAFETY_FLAGS, label, parse_flags
+from .modelled.validation import UNMAPPED, VALIDATION, error_lines
+from .shapes import find_variant, variants_of
+from .steps import run_step
 
 LISTED = 6
 """Rows of the table of interactions."""
@@ -54,7 +56,7 @@ DOCUMENTS = (REPOSITORY / "README.md", *sorted(DOCS.glob("*.md")))
 MINUS = "\N{MINUS SIGN}"
 
 _FIGURES = re.compile(r"(?:[\d.]|\+|%|/|to|\s|\N{MINUS SIGN}|\N{RIGHTWARDS ARROW})*")
-_NUMBER = re.compile(r"[+\N{MINUS SIGN}]?\d+(?P<tag><!-- (?P<query>[^>]*?) -->)")
+_NUMBER = re.compile(r"[+\N{MINUS SIGN}]?\d+(?:\.\d+)?(?P<tag><!-- (?P<query>[^>]*?) -->)")
 _BLOCK = re.compile(
     r"(?P<tag><!-- (?P<kind>table|excerpt) (?P<name>[\w/]+) -->\n).*?(?P<end><!-- end -->)", re.S
 )
@@ -81,6 +83,14 @@ class Data:
         return read_reference()
 
     @cached_property
+    def validation(self) -> list[dict[str, str]]:
+        return read_csv(VALIDATION)
+
+    @cached_property
+    def unmapped(self) -> list[dict[str, str]]:
+        return read_csv(UNMAPPED)
+
+    @cached_property
     def excerpts(self) -> dict[str, Excerpt]:
         theirs = read_excerpts(other_llvm.EXCERPTS)
         return read_excerpts() | {f"other/{name}": one for name, one in theirs.items()}
@@ -91,41 +101,69 @@ def signed(number: int) -> str:
     return f"{number:+d}".replace("-", MINUS) if number else "0"
 
 
-def number(data: Data, query: str) -> int:
-    """A count by ``TABLE kernel/variant flags region quantity``, or a cost.
+def number(data: Data, query: str) -> str:
+    """A number by a query of :data:`QUERIES`.
 
     Raises:
-        QuoteError: the query is not understood, or there is no such count.
+        QuoteError: the query is not understood, or there is no such number.
     """
+    kind, *words = query.split()
     try:
-        table, name, flags, region, quantity = query.split()
-        if table == "cost":
-            return cost(name, flags, region, quantity)
-        variant = find_variant(*name.split("/"))
-        setting = parse_flags(flags)
-        if table == "published":
-            found = data.published.quantity(variant, setting, quantity, region)
-            if found is None:
-                raise LookupError("no such published count")
-            return found
-        tables = {"counts": data.counts, "other": data.other}
-        return our_quantity(tables[table].at(variant, setting, region), quantity)
-    except (ValueError, LookupError) as error:
+        return QUERIES[kind](data, *words)
+    except (ValueError, LookupError, TypeError) as error:
         raise QuoteError(f"cannot quote {query!r}: {error}") from error
 
 
-def cost(target: str, step: str, cache: str, unit: str) -> int:
+def _count(table: str) -> Callable[..., str]:
+    """A query ``kernel/variant flags region quantity`` of a table of counts."""
+
+    def quote(data: Data, name: str, flags: str, region: str, quantity: str) -> str:
+        counts: CountTable = getattr(data, table)
+        row = counts.at(find_variant(*name.split("/")), parse_flags(flags), region)
+        return str(our_quantity(row, quantity))
+
+    return quote
+
+
+def _published(data: Data, name: str, flags: str, region: str, quantity: str) -> str:
+    """The same of the published counts."""
+    variant = find_variant(*name.split("/"))
+    found = data.published.quantity(variant, parse_flags(flags), quantity, region)
+    if found is None:
+        raise LookupError("no such published count")
+    return str(found)
+
+
+def _cost(data: Data, target: str, step: str, cache: str, unit: str) -> str:
     """What a make target took, rounded up.
 
-    Args:
-        step: one of its steps, or ``all``.
-        cache: ``empty`` or ``full``.
-        unit: ``s`` or ``min``.
-
-    Raises:
-        LookupError: it was not recorded.
+    ``step`` is one of its steps or ``all``, ``cache`` is ``empty`` or ``full``, ``unit`` is ``s``
+    or ``min``.
     """
-    return math.ceil(seconds_of(target, step, cache) / {"s": 1, "min": 60}[unit])
+    return str(math.ceil(seconds_of(target, step, cache) / {"s": 1, "min": 60}[unit]))
+
+
+def _model(data: Data, line: str, quantity: str) -> str:
+    """A line of the model's errors; its name has hyphens for spaces."""
+    if line == "unmapped":
+        return str(len(data.unmapped))
+    if line == "published":
+        return str(len(data.unmapped) + len(data.validation))
+    found = next(
+        (one for one in error_lines(data.validation) if one.rows.replace(" ", "-") == line), None
+    )
+    if found is None:
+        raise LookupError(f"no line {line!r}")
+    return str(found.number) if quantity == "number" else f"{getattr(found, quantity):.1f}"
+
+
+QUERIES: Mapping[str, Callable[..., str]] = {
+    "counts": _count("counts"),
+    "other": _count("other"),
+    "published": _published,
+    "cost": _cost,
+    "model": _model,
+}
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
