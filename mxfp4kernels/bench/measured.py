@@ -19,9 +19,12 @@ class MeasuredRow:
 
     Args:
         values: the row as text, by column.
+        path, line: where it stands.
     """
 
     values: Mapping[str, str]
+    path: Path
+    line: int
 
     def __getitem__(self, name: str) -> str:
         return self.values[name]
@@ -54,5 +57,7 @@ def read_measured(folder: Path = MEASURED) -> tuple[MeasuredRow, ...]:
         OSError: a file cannot be read.
     """
     return tuple(
-        MeasuredRow(row) for path in sorted(folder.glob("*/*.csv")) for row in read_csv(path, NAMES)
+        MeasuredRow(row, path, line)
+        for path in sorted(folder.glob("*/*.csv"))
+        for line, row in enumerate(read_csv(path, NAMES), start=2)
     )

@@ -1,6 +1,7 @@
-"""Our kernels' times from a device and from the timing model, behind one interface.
+"""Where times of our kernels come from, behind one interface; and the timing model's.
 
-The two are never mixed: each says its kind, and a gain is formed within one of them.
+A device's are in :mod:`.measured`. The two are never mixed: each says its kind, and a gain is
+formed within one of them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..bench.cases import OURS
-from ..bench.measured import MeasuredRow
 from ..files import DATA, read_csv
 from ..flags import NONE, FlagSet, acting, join
 from ..shapes import REFERENCE_SHAPE, Variant
@@ -26,12 +25,21 @@ MEASURED, MODELLED, PUBLISHED = "measured", "modelled", "published"
 
 @dataclass(frozen=True)
 class Point:
-    """A value at M, with the ends of its interval or band; NaN where it has none."""
+    """A value at M, with the ends of its interval or band; NaN where it has none.
+
+    Args:
+        tokens: M.
+        value, low, high: what is said of it.
+        run: which measurement it is of, as ``<device>/<run>``; empty if it is of none.
+        unstable: its comparison came out UNSTABLE, so that it is no result.
+    """
 
     tokens: int
     value: float
     low: float = math.nan
     high: float = math.nan
+    run: str = ""
+    unstable: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,10 @@ class Origin(Protocol):
     """Where times of our kernels come from."""
 
     kind: str
+
+    @property
+    def name(self) -> str:
+        """The device's runs; empty for the model."""
 
     @property
     def tokens(self) -> list[int]:
@@ -135,6 +147,7 @@ class Modelled:
     """
 
     kind = MODELLED
+    name = ""
 
     def __init__(
         self,
@@ -170,75 +183,3 @@ class Modelled:
         if before is None or after is None:
             return None
         return Point(launch.tokens, before.value / after.value)
-
-
-class Measured:
-    """Devices' times, of rows without a mark and with rotating buffers, the latest of each."""
-
-    kind = MEASURED
-
-    def __init__(self, rows: Iterable[MeasuredRow]) -> None:
-        kept = [row for row in rows if row.sound and row["cache"] == "rotating"]
-        self._rows = sorted(kept, key=lambda row: row["measured_at"])
-
-    @property
-    def tokens(self) -> list[int]:
-        """Every M there is."""
-        return sorted({row.tokens for row in self._rows})
-
-    def row(self, launch: Launch, **more: str) -> MeasuredRow | None:
-        """The latest row of a launch with these values in further columns."""
-        wanted: Mapping[str, str] = {
-            "kernel": launch.variant.kernel,
-            "variant": launch.variant.name,
-            "shape": str(REFERENCE_SHAPE),
-            "routing": ROUTINGS[launch.family],
-            "tokens": str(launch.tokens),
-            **more,
-        }
-        found = [
-            row
-            for row in self._rows
-            if row["role"] != "again" and all(row[name] == text for name, text in wanted.items())
-        ]
-        return found[-1] if found else None
-
-    def time(self, launch: Launch, flags: FlagSet) -> Point | None:
-        """Microseconds with the 5 % and 95 % quantiles of the replays, or ``None``."""
-        row = self._setting(launch, flags)
-        if row is None:
-            return None
-        return Point(launch.tokens, row.us, float(row["q05"]), float(row["q95"]))
-
-    def gain(self, launch: Launch, without: FlagSet, with_: FlagSet) -> Point | None:
-        """From the run's ratios, which were taken round by round; ``None`` across runs.
-
-        It has an interval where one of the two settings is the run's baseline.
-        """
-        before, after = self._setting(launch, without), self._setting(launch, with_)
-        if before is None or after is None or before["run"] != after["run"]:
-            return None
-        if before["role"] == "baseline":
-            ratio, low, high = _ratio(after)
-            return Point(launch.tokens, 1 / ratio, 1 / high, 1 / low)
-        if after["role"] == "baseline":
-            return Point(launch.tokens, *_ratio(before))
-        return Point(launch.tokens, _ratio(before)[0] / _ratio(after)[0])
-
-    def to_hip(self, launch: Launch, flags: FlagSet) -> Point | None:
-        """Time over that of aiter's HIP kernel in the same run, or ``None``."""
-        hip = self.row(launch, implementation="aiter-hip")
-        ours = self._setting(launch, flags)
-        if hip is None or ours is None or hip["run"] != ours["run"]:
-            return None
-        if hip["role"] == "baseline":
-            return Point(launch.tokens, *_ratio(ours))
-        return Point(launch.tokens, ours.us / hip.us)
-
-    def _setting(self, launch: Launch, flags: FlagSet) -> MeasuredRow | None:
-        label = join(acting(launch.variant, flags))
-        return self.row(launch, implementation=OURS, flags=label)
-
-
-def _ratio(row: MeasuredRow) -> tuple[float, float, float]:
-    return (float(row["ratio"]), float(row["ratio_low"]), float(row["ratio_high"]))

@@ -40,10 +40,18 @@ class ComparisonError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A source of published figures: its routing family (empty if it has none) and its harness."""
+    """A source of published figures.
+
+    Args:
+        name: as its rows have it.
+        family: the routing family; empty if it has none.
+        flydsl: which FlyDSL kernels it is about; empty if it is about none.
+        harness, comparability: how it measured, and what its rows can be compared with.
+    """
 
     name: str
     family: str
+    flydsl: str
     harness: str
     comparability: str
 
@@ -180,7 +188,7 @@ def read_sources(path: Path = SOURCES) -> dict[str, Source]:
         TableError: a column is missing.
         OSError: the file cannot be read.
     """
-    columns = ("source", "family", "harness", "comparability")
+    columns = ("source", "family", "flydsl", "harness", "comparability")
     return {
         row["source"]: Source(row["source"], *(row[name] for name in columns[1:]))
         for row in read_csv(path, columns)

@@ -24,6 +24,7 @@ from ..ablation.published import REFERENCE
 from ..files import TableError
 from ..study.tables import ERRORS, HAZARDS, TIMELINE, VERIFY
 from . import (
+    contributions,
     curves,
     grid,
     hazards,
@@ -70,7 +71,7 @@ DRAWINGS: tuple[Drawing, ...] = (
     Drawing("per-m-times", curves.per_m_times, curves.data_files()),
     Drawing("per-m-speedup", curves.per_m_speedup, curves.data_files()),
     Drawing("ratio-to-hip", curves.ratio_to_hip, curves.data_files()),
-    Drawing("flag-contributions", curves.flag_contributions, curves.data_files()),
+    Drawing("flag-contributions", contributions.flag_contributions, curves.data_files()),
     Drawing("stall-stacks", modelled.stall_stacks, (modelled.CAUSES,)),
     Drawing("modelled-validation", modelled.validation, (modelled.VALIDATION,)),
     Drawing("modelled-sensitivity", modelled.sensitivity, (modelled.SENSITIVITY,)),

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mxfp4kernels.ablation.published import FIGURES
+from mxfp4kernels.bench.cases import Case
 from mxfp4kernels.bench.columns import NAMES
+from mxfp4kernels.bench.fake import Conditions, FakeDevice
+from mxfp4kernels.bench.measured import read_measured
+from mxfp4kernels.bench.plan import Plan
+from mxfp4kernels.bench.procedure import Procedure
+from mxfp4kernels.bench.session import InProcess, measure
+from mxfp4kernels.bench.simulation import CASE, FakeWorkload
+from mxfp4kernels.curves.checks import checked
 from mxfp4kernels.curves.origins import MEASURED, MODELLED, PUBLISHED
 from mxfp4kernels.curves.published import (
     FAMILIES,
@@ -25,6 +34,7 @@ from mxfp4kernels.curves.published import (
 )
 from mxfp4kernels.curves.series import (
     TABLE_TOKENS,
+    Series,
     Sources,
     contributions,
     pairs_of,
@@ -34,10 +44,11 @@ from mxfp4kernels.curves.series import (
     speedup,
     times,
 )
-from mxfp4kernels.files import DATA, read_csv, write_csv
+from mxfp4kernels.files import DATA, TableError, read_csv, write_csv
 from mxfp4kernels.flags import ALL, NONE, acting, join, study_settings
 from mxfp4kernels.plots import curves as figures
 from mxfp4kernels.plots import render
+from mxfp4kernels.plots.contributions import flag_contributions
 from mxfp4kernels.shapes import KERNELS, REFERENCE_SHAPE, VARIANTS, dispatch
 
 
@@ -152,6 +163,11 @@ def measured_rows(kernel: str, tokens: int, **changes: str) -> list[dict[str, ob
         **dict.fromkeys(NAMES, ""),
         "run": "r",
         "device": "AMD Instinct MI355X",
+        "arch": "gfx950",
+        "compute_units": "256",
+        "seed": "0",
+        "processes": "one",
+        "unit": "us",
         "measured_at": "2026-12-01T00:00:00Z",
         "status": "OK",
         "kernel": kernel,
@@ -170,12 +186,14 @@ def measured_rows(kernel: str, tokens: int, **changes: str) -> list[dict[str, ob
         if flags != NONE:
             rows[-1] |= ratio_of(ratio)
     again = {"role": "again", "flags": "none", **time_of(77), **ratio_of(0.77)}
-    hip = {"role": "setting", "implementation": "aiter-hip", **time_of(110), **ratio_of(1.1)}
+    hip = {"role": "setting", "implementation": "aiter-hip", "flags": ""}
+    hip |= {**time_of(110), **ratio_of(1.1)}
     return [{**row, **changes} for row in (*rows, {**common, **again}, {**common, **hip})]
 
 
 def time_of(us: float) -> dict[str, str]:
-    return {"median": f"{us:.4f}", "q05": f"{0.99 * us:.4f}", "q95": f"{1.01 * us:.4f}"}
+    shares = {"minimum": 0.98, "q05": 0.99, "median": 1, "q95": 1.01}
+    return {name: f"{share * us:.4f}" for name, share in shares.items()}
 
 
 def ratio_of(ratio: float) -> dict[str, str]:
@@ -183,13 +201,32 @@ def ratio_of(ratio: float) -> dict[str, str]:
     return {name: f"{value:.5f}" for name, value in ends.items()}
 
 
-def sources_of(folder: Path, *rows: dict[str, object], model: bool = False) -> Sources:
+Row = dict[str, object]
+
+
+def sources_of(folder: Path, *rows: Row, model: bool = False) -> Sources:
+    """Of rows of one device."""
+    return devices_of(folder, {"mi355x": rows} if rows else {}, model=model)
+
+
+def devices_of(folder: Path, devices: dict[str, Iterable[Row]], model: bool = False) -> Sources:
+    """Of every device's rows, each in the table of its run."""
     curve = folder / "curve.csv"
     if model:
         write_model(curve)
-    if rows:
-        write_csv(folder / "measured" / "mi355x" / "r.csv", NAMES, rows)
+    for device, rows in devices.items():
+        for run in {str(row["run"]) for row in rows}:
+            mine = [row for row in rows if row["run"] == run]
+            write_csv(folder / "measured" / device / f"{run}.csv", NAMES, mine)
     return read_all(folder / "measured", curve)
+
+
+def measured(found: Iterable[Series]) -> list[Series]:
+    return [one for one in found if one.kind == MEASURED]
+
+
+LATER = {"run": "again", "measured_at": "2026-12-02T00:00:00Z"}
+"""A second run with ``--run again``."""
 
 
 class TestSeries:
@@ -218,9 +255,10 @@ class TestSeries:
 
     def test_a_device(self, tmp_path: Path) -> None:
         sources = sources_of(tmp_path, *measured_rows("gemm1", 4))
-        assert sources.state()[MEASURED] == "AMD Instinct MI355X"
-        measured = {one.name: one for one in times(sources, "gemm1", "A") if one.kind == MEASURED}
-        assert measured["none"].points[0].value == 100
+        assert sources.state()[MEASURED] == "AMD Instinct MI355X: 13 rows"
+        ours = {one.name: one for one in measured(times(sources, "gemm1", "A"))}
+        assert ours["none"].points[0].value == 100
+        assert ours["none"].origin == "measured mi355x/r"
         (gain,) = speedup(sources, "gemm1", "A")
         (point,) = gain.points
         assert point.value == pytest.approx(0.98**-4, rel=1e-4)
@@ -242,17 +280,126 @@ class TestSeries:
     )
     def test_rows_that_are_marked_or_of_something_else_are_left_out(self, tmp_path, change) -> None:
         sources = sources_of(tmp_path, *measured_rows("gemm1", 4, **change))
-        assert [one for one in times(sources, "gemm1", "A") if one.kind == MEASURED] == []
+        assert measured(times(sources, "gemm1", "A")) == []
 
-    def test_the_latest_run_counts_and_runs_are_not_mixed(self, tmp_path: Path) -> None:
+    def test_the_latest_run_of_a_setting_counts_and_no_line_joins_runs(self, tmp_path) -> None:
+        old = [row for tokens in (4, 8) for row in measured_rows("gemm1", tokens)]
+        (baseline,) = [row for row in old if (row["role"], row["tokens"]) == ("baseline", "4")]
+        sources = sources_of(tmp_path, *old, {**baseline, **LATER, **time_of(90)})
+        found = [one for one in measured(times(sources, "gemm1", "A")) if one.name == "none"]
+        assert {one.run: [(p.tokens, p.value) for p in one.points] for one in found} == {
+            "mi355x/again": [(4, 90)],
+            "mi355x/r": [(8, 100)],
+        }
+
+    def test_a_ratio_is_of_the_latest_run_that_has_both(self, tmp_path: Path) -> None:
+        """What docs/bench.md advises, one row measured again, takes nothing away."""
         old = measured_rows("gemm1", 4)
-        later = {"run": "s", "measured_at": "2026-12-02T00:00:00Z"}
-        (baseline,) = [row for row in old if row["role"] == "baseline"]
-        new = [{**baseline, **later, **time_of(90)}]
-        sources = sources_of(tmp_path, *old, *new)
-        measured = {one.name: one for one in times(sources, "gemm1", "A") if one.kind == MEASURED}
-        assert measured["none"].points[0].value == 90
+        again = [
+            {**row, **LATER, **(ratio_of(0.9) if row["role"] == "setting" else {})}
+            for row in old
+            if row["role"] != "setting" or row["flags"] == "hardware_exp2"
+        ]
+        before, after = sources_of(tmp_path / "a", *old), sources_of(tmp_path / "b", *old, *again)
+        found = contributions(after, "gemm1", "A", 4)
+        assert len(found) == len(contributions(before, "gemm1", "A", 4)) == 12
+        of_again = [one for one in found if one.point.run == "mi355x/again"]
+        assert [(one.flag, one.study) for one in of_again] == [("hardware_exp2", "alone")]
+        assert of_again[0].point.value == pytest.approx(1 / 0.9)
+        assert speedup(after, "gemm1", "A") == speedup(before, "gemm1", "A")
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"machine": "1234"},
+            {"compute_units": "32"},
+            {"seed": "1"},
+            {"processes": "fresh"},
+            {"device": "AMD Instinct MI350X"},
+        ],
+        ids=str,
+    )
+    def test_what_was_measured_otherwise_stands_beside_it(self, tmp_path: Path, other) -> None:
+        rows = [*measured_rows("gemm1", 4), *measured_rows("gemm1", 4, **LATER, **other)]
+        found = measured(speedup(sources_of(tmp_path, *rows), "gemm1", "A"))
+        assert [one.run for one in found] == ["mi355x/again", "mi355x/r"]
+
+    def test_devices_are_neither_joined_nor_divided(self, tmp_path: Path) -> None:
+        one = [row for row in measured_rows("gemm1", 4) if row["role"] == "baseline"]
+        other = [row for row in measured_rows("gemm1", 4) if row["role"] == "setting"]
+        more = measured_rows("gemm1", 8)
+        sources = devices_of(tmp_path, {"mi350x": one, "mi355x": other, "mi355x-b": more})
+        found = {(s.name, s.run): s.points for s in measured(times(sources, "gemm1", "A"))}
+        assert set(found) == {
+            ("none", "mi350x/r"),
+            ("all", "mi355x/r"),
+            ("none", "mi355x-b/r"),
+            ("all", "mi355x-b/r"),
+        }
+        assert all(len(points) == 1 for points in found.values())
+        assert [one.run for one in measured(speedup(sources, "gemm1", "A"))] == ["mi355x-b/r"]
+        assert {one.point.run for one in contributions(sources, "gemm1", "A", 4)} == {"mi355x/r"}
+
+    def test_a_wrong_baseline_leaves_gaps(self, tmp_path: Path) -> None:
+        """The rows beside it are OK and have a time, but no ratio."""
+        rows = measured_rows("gemm1", 4)
+        for row in rows:
+            row |= {"ratio": "", "ratio_low": "", "ratio_high": "", "verdict": ""}
+            if row["role"] != "setting":
+                row |= dict.fromkeys(time_of(1), "") | {"status": "WRONG"}
+        sources = sources_of(tmp_path, *rows)
+        assert [one.name for one in measured(times(sources, "gemm1", "A"))] == ["all"]
         assert speedup(sources, "gemm1", "A") == []
+        assert contributions(sources, "gemm1", "A", 4) == []
+        assert measured(ratios_to_hip(sources, "gemm1")) == []
+        assert sources.state()[MEASURED].endswith("13 rows, 2 of them marked and left out")
+        for draw in DRAWINGS:
+            draw(sources)
+
+    def test_every_measured_ratio_has_an_interval(self, tmp_path: Path) -> None:
+        sources = sources_of(tmp_path, *measured_rows("gemm1", 4))
+        for one in contributions(sources, "gemm1", "A", 4):
+            assert one.point.low < one.point.value < one.point.high, one
+        alone, left_out = contributions(sources, "gemm1", "A", 4)[:2]
+        assert alone.point.low == pytest.approx(1 / 0.981, abs=1e-5)
+        assert left_out.study == "leave-one-out"
+        without, with_ = 0.98**3, 0.98**4
+        assert left_out.point.low == pytest.approx((without - 0.001) / (with_ + 0.001), rel=1e-4)
+
+    @pytest.mark.parametrize("baseline", ["none", "all", "hip"])
+    def test_a_ratio_to_hip_is_of_paired_ratios(self, tmp_path: Path, baseline: str) -> None:
+        """The medians of a run are no pair: here HIP's is far off, its ratio is not."""
+        rows = measured_rows("gemm1", 4)
+        everything = join(acting(dispatch("gemm1", 4)))
+        ratios = {"none": 1.0, "all": 0.98**4, "hip": 1.1}
+        kept = []
+        for row in rows:
+            hip = row["implementation"] == "aiter-hip"
+            name = "hip" if hip else {"none": "none", everything: "all"}.get(str(row["flags"]))
+            if name is None or row["role"] == "again":
+                continue
+            row |= ratio_of(ratios[name] / ratios[baseline]) | {"role": "setting"}
+            if name == baseline:
+                row |= {"ratio": "", "ratio_low": "", "ratio_high": "", "role": "baseline"}
+            kept.append({**row, **(time_of(200) if hip else {})})
+        (found,) = measured(ratios_to_hip(sources_of(tmp_path, *kept), "gemm1"))
+        (point,) = found.points
+        assert point.value == pytest.approx(0.98**4 / 1.1, rel=1e-4)
+        assert point.low < point.value < point.high
+
+    @pytest.mark.parametrize("change", [{"verdict": "UNSTABLE"}, {"aa_verdict": "FASTER"}], ids=str)
+    def test_what_is_no_result_is_told(self, tmp_path: Path, change: dict[str, str]) -> None:
+        calm = measured_rows("gemm1", 4)
+        rows = [{**row, **change} if row["role"] == "setting" else row for row in calm]
+        sources = sources_of(tmp_path, *rows)
+        ours = {one.name: one.points[0] for one in measured(times(sources, "gemm1", "A"))}
+        assert ours["all"].unstable
+        assert ours["none"].unstable is ("aa_verdict" in change)
+        assert all(one.point.unstable for one in contributions(sources, "gemm1", "A", 4))
+        assert not any(
+            one.point.unstable
+            for one in contributions(sources_of(tmp_path / "calm", *calm), "gemm1", "A", 4)
+        )
 
     def test_contributions_by_every_study(self, tmp_path: Path) -> None:
         sources = sources_of(tmp_path, *measured_rows("gemm1", 4), model=True)
@@ -273,11 +420,90 @@ class TestSeries:
             assert last[-1] == acting(variant)
 
 
+WRONG_VALUES = [
+    ({"median": "nan"}, "median is 'nan', no number above 0"),
+    ({"median": "-5"}, "median is '-5', no number above 0"),
+    ({"median": "inf"}, "median is 'inf', no number above 0"),
+    ({"median": ""}, "median is '', no number above 0"),
+    ({"median": "abc"}, "median is 'abc', no number above 0"),
+    ({"median": "1e9"}, "out of order: .* median 1e9"),
+    ({"ratio": "0"}, "ratio is '0', no number above 0"),
+    ({"ratio_low": ""}, "ratio_low is '', no number above 0"),
+    ({"ratio_high": "0.1"}, "out of order: .* ratio_high 0.1"),
+    ({"tokens": "x"}, "tokens is 'x', no count"),
+    ({"tokens": "-4"}, "tokens is '-4', no count"),
+    ({"tokens": "0"}, "tokens is '0', no count"),
+    ({"status": "ok"}, "status is 'ok', no marks"),
+    ({"status": "OK+WRONG"}, "status is .*, no marks"),
+    ({"verdict": "MAYBE"}, "verdict is 'MAYBE', none of empty, FASTER"),
+    ({"role": ""}, "role is '', none of baseline"),
+    ({"arch": "sm_90"}, "arch is 'sm_90', none of gfx950"),
+    ({"unit": "ms"}, "unit is 'ms', not us"),
+    ({"device": ""}, "device is empty"),
+    ({"measured_at": "garbage"}, "measured_at is 'garbage', no time"),
+    ({"measured_at": "2026-12-01T00:00:00"}, "measured_at is .*, no time"),
+]
+
+
+class TestChecks:
+    @pytest.mark.parametrize(("change", "message"), WRONG_VALUES, ids=str)
+    def test_a_value_that_cannot_be_is_told_with_its_line(self, tmp_path, change, message) -> None:
+        rows = measured_rows("gemm1", 4)
+        rows[2] |= change
+        with pytest.raises(TableError, match=rf"mi355x/r\.csv:4: {message}"):
+            sources_of(tmp_path, *rows)
+
+    def test_a_row_that_comes_twice(self, tmp_path: Path) -> None:
+        rows = measured_rows("gemm1", 4)
+        with pytest.raises(TableError, match=r"r\.csv:15: is the row of line 3 again"):
+            sources_of(tmp_path, *rows, rows[1])
+
+    def test_a_table_of_another_run(self, tmp_path: Path) -> None:
+        write_csv(tmp_path / "mi355x" / "copy.csv", NAMES, measured_rows("gemm1", 4))
+        with pytest.raises(TableError, match=r"copy\.csv:2: run is 'r', not the table's name"):
+            read_all(tmp_path, tmp_path / "none")
+
+    def test_what_the_bench_writes_passes(self, tmp_path: Path) -> None:
+        """Whole rows, a WRONG one and marked ones."""
+        plan = Plan((CASE, replace(CASE, tokens=8)), Procedure(rounds=6, passes=2))
+        marked = Conditions(throttle=(0.0, 0.5))
+        for conditions, wrong in ((Conditions(), CASE.labels[0]), (marked, CASE.labels[2])):
+            runner = Simulated(conditions, wrong, plan.procedure)
+            table = measure(plan, runner, tmp_path / wrong / "mi355x")
+            rows = checked(read_measured(tmp_path / wrong))
+            assert len(rows) == len(read_csv(table)) == 6
+            assert {"WRONG"} < {row["status"] for row in rows}
+
+
+@dataclass
+class Simulated:
+    """A runner on the simulated device, one of whose kernels is wrong."""
+
+    conditions: Conditions
+    wrong: str
+    procedure: Procedure
+
+    def environment(self) -> Mapping[str, Any]:
+        said = {"name": "AMD Instinct MI355X", "arch": "gfx950", "compute_units": 256}
+        return {**said, "max_clock_mhz": 2400.0}
+
+    def measure(self, case: Case, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+        device = FakeDevice(self.conditions, seed=1)
+        seconds = {case.labels[0]: 40e-6, case.labels[2]: 39e-6}
+
+        def workload(_: Case) -> FakeWorkload:
+            return FakeWorkload(device, seconds, wrong=frozenset({self.wrong}))
+
+        return InProcess(device, workload, self.procedure, self.environment()).measure(
+            case, numbers
+        )
+
+
 DRAWINGS = (
     figures.per_m_times,
     figures.per_m_speedup,
     figures.ratio_to_hip,
-    figures.flag_contributions,
+    flag_contributions,
 )
 
 
@@ -298,6 +524,7 @@ class TestFigures:
         missing = 2 if draw is figures.per_m_speedup else 0  # nothing was made up for family B
         assert texts[1].count("not yet") == missing
         assert "AMD Instinct MI355X" in texts[1]
+        assert "mi355x/r" in texts[1]
         bare, drawn = (render(sheet, []) for sheet in sheets)
         assert bare["svg"] != drawn["svg"]
         assert len(drawn["png"]) > 10_000
@@ -311,4 +538,4 @@ class TestFigures:
 
 def test_sources_are_a_table_that_any_reader_takes() -> None:
     with open(DATA / "published" / "sources.csv", newline="") as stream:
-        assert all(len(row) == 4 for row in csv.reader(stream))
+        assert all(len(row) == 5 for row in csv.reader(stream))
