@@ -244,12 +244,15 @@ def _pack_fp4(site: Site, opcode: str, encoding: str) -> Execute:
     *(f"v_cvt_scalef32_pk_{f}_{kind}" for f in ("fp8", "bf8") for kind in ("f32", "f16", "bf16"))
 )
 def _pack_scaled_fp8(site: Site, opcode: str, encoding: str) -> Execute:
-    """Two FP8 bytes into the half that op_sel's last bit picks; the other half is kept."""
+    """Two FP8 bytes into the half that op_sel's last bit picks; the other half is kept.
+
+    There is one bit per source and one for the destination: four with two f32 sources, else three.
+    """
     form, kind = opcode.removeprefix("v_cvt_scalef32_pk_").split("_")
     source, count = _pair_source(site, 1, kind)
     site.expect(2 + count)
     scale = site.read(site.operands[1 + count], "f32")
-    half = site.bits("op_sel", 4, 0)[3]
+    half = site.bits("op_sel", 3 + (kind == "f32"), 0)[-1]
     codec = _codec(form)
     row = site.vector(0, 1, write=True, keep=True)
 
@@ -282,6 +285,18 @@ def _store_pair(w: Waves, row: int, values: list[Array], kind: str) -> None:
     store32(w, row, _pack16(*halves))
 
 
+def _source_byte(site: Site, *, to_half: bool = False) -> tuple[int, int]:
+    """The byte ``x + 2 y`` of the source, and the half of the destination, from op_sel's three bits.
+
+    Raises:
+        UnsupportedInstruction: a half of a destination that is written whole.
+    """
+    x, y, half = site.bits("op_sel", 3, 0)
+    if half and not to_half:
+        raise site.fail("op_sel picks a half of a destination that is written whole")
+    return x + 2 * y, half
+
+
 @REGISTRY.add(
     *(f"v_cvt_scalef32_pk_{k}_{f}" for k in ("f32", "f16", "bf16") for f in ("fp4", "fp8", "bf8"))
 )
@@ -289,8 +304,8 @@ def _unpack_scaled(site: Site, opcode: str, encoding: str) -> Execute:
     """Two elements times the scale; op_sel picks the byte (fp4) or half (fp8) of the source."""
     site.expect(3)
     kind, form = opcode.removeprefix("v_cvt_scalef32_pk_").split("_")
-    picks = site.bits("op_sel", 2, 0)
-    first = 2 * (picks[0] + 2 * picks[1]) if form == "fp4" else 2 * picks[0]
+    byte, _ = _source_byte(site)
+    first = 2 * byte if form == "fp4" else 2 * (byte & 1)
     word, scale = site.read(site.operands[1], "b32"), site.read(site.operands[2], "f32")
     row = site.vector(0, 2 if kind == "f32" else 1, write=True)
 
@@ -306,12 +321,29 @@ def _unpack_one(site: Site, opcode: str, encoding: str) -> Execute:
     """One FP8 byte, picked by op_sel, times the scale."""
     site.expect(3)
     form = opcode.rsplit("_", 1)[1]
-    picks = site.bits("op_sel", 2, 0)
+    byte, _ = _source_byte(site)
     word, scale = site.read(site.operands[1], "b32"), site.read(site.operands[2], "f32")
     write = site.write(site.operands[0], "f32")
 
     def execute(w: Waves) -> None:
-        value = _decoded(form, word(w), picks[0] * 2 + picks[1])
+        value = _decoded(form, word(w), byte)
         write(w, (value * floats.scale_from_f32(scale(w))).astype(np.float32))
+
+    return execute
+
+
+@REGISTRY.add("v_cvt_scalef32_f16_fp8", "v_cvt_scalef32_f16_bf8")
+def _unpack_one_half(site: Site, opcode: str, encoding: str) -> Execute:
+    """One FP8 byte times the scale, as f16 into the half that op_sel picks; the other is kept."""
+    site.expect(3)
+    form = opcode.rsplit("_", 1)[1]
+    byte, half = _source_byte(site, to_half=True)
+    word, scale = site.read(site.operands[1], "b32"), site.read(site.operands[2], "f32")
+    row = site.vector(0, 1, write=True, keep=True)
+
+    def execute(w: Waves) -> None:
+        value = _decoded(form, word(w), byte) * floats.scale_from_f32(scale(w))
+        bits = value.astype(np.float16).view(np.uint16).astype(U32)
+        _store_field(w, row, bits, 16 * half, 16)
 
     return execute

@@ -130,9 +130,12 @@ Source = Callable[[Waves], Array]
 
 
 def _scale_reader(site: Site, index: int) -> tuple[Source, int]:
-    """Scale operand ``index`` (0 for A, 1 for B) and the byte of it that op_sel picks."""
+    """Scale operand ``index`` (0 for A, 1 for B) and the byte of it that op_sel picks.
+
+    Without op_sel_hi its bits are 0, other than in packed arithmetic.
+    """
     low = site.bits("op_sel", 3, 0)[index]
-    high = site.bits("op_sel_hi", 3, 1)[index]
+    high = site.bits("op_sel_hi", 3, 0)[index]
     operand = site.operands[4 + index]
     if operand.kind != "v":
         raise site.fail(f"operand {operand.text} must be a VGPR")

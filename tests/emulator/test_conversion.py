@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mxfp4kernels.emulator import UnsupportedInstruction
+
 from .exact import BF16, F16, F32, Format
 from .harness import OLD, execute, signed, unsigned
 from .samples import lanes
@@ -131,7 +133,7 @@ def test_fp4_ties_go_to_even(value: str, code: int) -> None:
 def test_unpack_fp4(target: str, byte: int) -> None:
     codes = [lane * 0x01030507 & 0xFFFFFFFF for lane in range(64)]
     register = "v[2:3]" if target == "f32" else "v2"
-    text = f"v_cvt_scalef32_pk_{target}_fp4 {register}, v0, v1 op_sel:[{byte & 1},{byte >> 1}]"
+    text = f"v_cvt_scalef32_pk_{target}_fp4 {register}, v0, v1 op_sel:[{byte & 1},{byte >> 1},0]"
     result = execute(text, {0: codes, 1: 0x40800000})  # times 4
     form = {"f32": F32, "f16": F16, "bf16": BF16}[target]
     for lane, word in enumerate(codes):
@@ -152,7 +154,8 @@ def test_pack_scaled_fp8(name: str, kind: str) -> None:
     @settings(max_examples=6)
     def check(a: list[int], b: list[int], scale: int, half: int) -> None:
         sources = "v0, v1" if kind == "f32" else "v0"
-        text = f"v_cvt_scalef32_pk_{name}_{kind} v2, {sources}, s0 op_sel:[0,0,0,{half}]"
+        zeros = "0,0,0," if kind == "f32" else "0,0,"
+        text = f"v_cvt_scalef32_pk_{name}_{kind} v2, {sources}, s0 op_sel:[{zeros}{half}]"
         got = execute(text, {0: a, 1: b, 2: OLD}, {0: scale}).v(2)
         for result, x, y in zip(got, a, b, strict=True):
             assert result >> 16 * (1 - half) & 0xFFFF == OLD >> 16 * (1 - half) & 0xFFFF
@@ -229,15 +232,34 @@ def test_unpack_scaled_fp8(name: str) -> None:
     ]
     quarter = 0x3E800000
     for half in range(2):
-        text = f"v_cvt_scalef32_pk_f32_{name} v[2:3], v0, v1 op_sel:[{half},0]"
+        text = f"v_cvt_scalef32_pk_f32_{name} v[2:3], v0, v1 op_sel:[{half},0,0]"
         result = execute(text, {0: words, 1: quarter})
         for lane in range(64):
             for i in range(2):
                 code = 4 * lane + 2 * half + i
                 assert F32.same(result.v(2 + i)[lane], expected_f32(name, code, Fraction(1, 4)))
-    got = execute(f"v_cvt_scalef32_f32_{name} v2, v0, v1", {0: words, 1: quarter}).v(2)
-    for lane, bits in enumerate(got):
-        assert F32.same(bits, expected_f32(name, 4 * lane, Fraction(1, 4)))
+    for byte in range(4):
+        text = f"v_cvt_scalef32_f32_{name} v2, v0, v1 op_sel:[{byte & 1},{byte >> 1},0]"
+        for lane, bits in enumerate(execute(text, {0: words, 1: quarter}).v(2)):
+            assert F32.same(bits, expected_f32(name, 4 * lane + byte, Fraction(1, 4)))
+    plain = execute(f"v_cvt_scalef32_f32_{name} v2, v0, v1", {0: words, 1: quarter}).v(2)
+    assert F32.same(plain[0], expected_f32(name, 0, Fraction(1, 4)))
+
+
+@pytest.mark.parametrize("name", FP8)
+@pytest.mark.parametrize("byte", range(4))
+@pytest.mark.parametrize("half", [0, 1])
+def test_unpack_one_scaled_fp8_into_a_half(name: str, byte: int, half: int) -> None:
+    words = [lane << 8 * byte for lane in range(64)]
+    text = f"v_cvt_scalef32_f16_{name} v2, v0, 1.0 op_sel:[{byte & 1},{byte >> 1},{half}]"
+    for lane, word in enumerate(execute(text, {0: words, 2: OLD}).v(2)):
+        assert word >> 16 * half & 0xFFFF == F16.round(Fraction(FP8[name][lane]))
+        assert word >> 16 * (1 - half) & 0xFFFF == OLD >> 16 * (1 - half) & 0xFFFF
+
+
+def test_a_half_of_a_whole_destination_is_refused() -> None:
+    with pytest.raises(UnsupportedInstruction, match="destination that is written whole"):
+        execute("v_cvt_scalef32_f32_fp8 v2, v0, 1.0 op_sel:[0,0,1]", {0: 0})
 
 
 @pytest.mark.parametrize("target", ["f16", "bf16"])

@@ -221,10 +221,11 @@ def test_smallest_and_largest_scale() -> None:
     assert product_of_ones(INSTRUCTION.format(c="0"), scale=254) == [F32.infinity] * 64
 
 
-def test_missing_op_sel_hi_means_byte_2() -> None:
-    """An absent op_sel is zeros, an absent op_sel_hi ones."""
-    text = INSTRUCTION.format(c="0").replace(" op_sel_hi:[0,0,0]", "")
-    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 0x00800000, 9: 0x007F0000}
+@pytest.mark.parametrize("text", ["", " op_sel:[0]", " op_sel_hi:[0]"])
+def test_missing_bits_of_op_sel_and_op_sel_hi_are_0(text: str) -> None:
+    """LLVM encodes op_sel_hi as [0,0,0] where it is left out; only packed arithmetic has ones."""
+    text = INSTRUCTION.format(c="0").replace(" op_sel_hi:[0,0,0]", text)
+    v: dict[int, object] = dict.fromkeys(range(8), ONES) | {8: 0x00000080, 9: 0x0000007F}
     assert execute(text, v).v(12) == [F32.bits_of(256)] * 64
 
 
