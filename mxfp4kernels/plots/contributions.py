@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from .theme import LIGHT
 TOKENS = (4, 64, 512, 4096, 16384)
 STEPS = (5, 10, 20, 50, 100, 200, 500)
 """Percents from tick to tick, for ranges of different width."""
+NOTE_WIDTH = 130
+"""Characters of a line."""
 STUDIES = ("alone", "leave-one-out", "cumulative")
 
 Row = tuple[str, ...]
@@ -58,7 +61,8 @@ def flag_contributions(sources: Sources | None = None) -> Figure:
     lanes.sort(key=lambda lane: lane[0] == MEASURED)
     values = [0.0, *(value for panel in panels for value in panel.values)]
     height = 0.24 if len(lanes) < 2 else 0.28 * len(lanes)
-    head = 1.52 + (0.2 if _notes(panels, lanes) else 0)
+    notes = _notes(panels, lanes)
+    head = 1.52 + 0.2 * len(notes.splitlines())
     total = sum(len(block[0].rows) * height + 0.84 for block in blocks)
     with styled():
         figure = sheet(9.4, head - 0.1 + total)
@@ -70,7 +74,7 @@ def flag_contributions(sources: Sources | None = None) -> Figure:
             "Triangles: what its commits state, a range where they state one. No mark: no such "
             "flag there, or no value yet.",
         )
-        write(figure, 0.12, 0.8, _notes(panels, lanes), size=8.5, colour=COLOURS[MEASURED])
+        write(figure, 0.12, 0.8, notes, size=8.5, colour=COLOURS[MEASURED])
         top = head
         for block in blocks:
             write(figure, 0.12, top - 0.38, block[0].kernel, size=11, weight="bold")
@@ -110,7 +114,8 @@ def _notes(panels: Sequence[Panel], lanes: Sequence[Lane]) -> str:
     names = "; ".join(f"{kind} {device}".rstrip() for kind, device in lanes)
     crossed = any(one.point.unstable for panel in panels for one in panel.found)
     unstable = f" {UNSTABLE}." if crossed else ""
-    return f"In each row from the top: {names}. Lines: intervals.{unstable}"
+    text = f"In each row from the top: {names}. Lines: intervals.{unstable}"
+    return "\n".join(textwrap.wrap(text, NOTE_WIDTH, break_on_hyphens=False))
 
 
 def _drawn(panels: Sequence[Panel]) -> dict[str, list[Point]]:

@@ -6,7 +6,7 @@ What is not there yet is said to be not there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -29,7 +29,19 @@ from ..curves.series import (
 )
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, styled, write
-from .series import ENDS, by_kind, draw, entries, key, state, tokens_axis, values_of
+from .series import (
+    ENDS,
+    Entry,
+    by_kind,
+    draw,
+    entries,
+    key,
+    key_row,
+    row_height,
+    state,
+    tokens_axis,
+    values_of,
+)
 from .theme import LIGHT
 
 FAMILY_WORDS = {
@@ -59,8 +71,10 @@ def per_m_times(sources: Sources | None = None) -> Figure:
     drawn = by_kind(series for found in panels.values() for series in found)
     values = values_of(point for points in drawn.values() for point in points)
     limits = (min(values) / 1.3, max(values) * 1.4)
+    lines = _measured_lines(panels.values(), sources.runs, TIME_ENDS)
+    down = row_height(lines)
     with styled():
-        figure = sheet(9.4, 7.2)
+        figure = sheet(9.4, 7.2 + down)
         heading(
             figure,
             "Device time of one launch over the number of tokens",
@@ -68,15 +82,24 @@ def per_m_times(sources: Sources | None = None) -> Figure:
             "experts, so their columns are not\ncomparable. Points of one M come from different "
             "dates and revisions; pairs measured together are in the figure of ratios.",
         )
+        key_row(figure, lines, 0.86)
         for column, family in enumerate(FAMILIES):
             left = 0.72 + 4.5 * column
-            write(figure, left, 0.98, FAMILY_WORDS[family], size=9, weight="bold")
+            write(figure, left, 0.98 + down, FAMILY_WORDS[family], size=9, weight="bold")
             for row, kernel in enumerate(KERNELS):
-                axes = axes_at(figure, Place(left, 1.52 + 2.78 * row, 3.9, 2.15))
+                axes = axes_at(figure, Place(left, 1.52 + down + 2.78 * row, 3.9, 2.15))
                 _times(axes, panels[kernel, family], sources.runs, limits)
                 axes.set_title(kernel)
-        state(figure, sources, drawn, 6.94)
+        state(figure, sources, drawn, 6.94 + down)
     return figure
+
+
+def _measured_lines(
+    panels: Iterable[Sequence[Series]], runs: Sequence[str], ends: Mapping[str, str] = ENDS
+) -> list[Entry]:
+    """The key of what is measured: it names runs, for which a panel has no room."""
+    found = [series for panel in panels for series in panel if series.kind == MEASURED]
+    return entries(found, runs, ends)
 
 
 def _times(
@@ -84,7 +107,7 @@ def _times(
 ) -> None:
     for series in found:
         draw(axes, series, runs)
-    key(axes, found, runs, TIME_ENDS)
+    key(axes, found, runs)
     tokens_axis(axes, _ALL_TOKENS, found)
     axes.set_yscale("log")
     powers = range(math.floor(math.log10(limits[0])), math.ceil(math.log10(limits[1])))
@@ -102,8 +125,10 @@ def per_m_speedup(sources: Sources | None = None) -> Figure:
     sources = sources or read_all()
     panels = {(kernel, family): speedup(sources, kernel, family) for kernel, family in _PANELS}
     drawn = by_kind(series for found in panels.values() for series in found)
+    lines = _measured_lines(panels.values(), sources.runs)
+    down = row_height(lines)
     with styled():
-        figure = sheet(9.4, 6.5)
+        figure = sheet(9.4, 6.5 + down)
         heading(
             figure,
             "What all changes together are worth over the number of tokens",
@@ -111,16 +136,17 @@ def per_m_speedup(sources: Sources | None = None) -> Figure:
             "published tuning runs at each M;\nabove one the merged form is faster. Nobody has "
             "published this ratio.",
         )
+        key_row(figure, lines, 0.86)
         for column, family in enumerate(FAMILIES):
             left = 0.72 + 4.5 * column
-            write(figure, left, 0.98, FAMILY_WORDS[family], size=9, weight="bold")
+            write(figure, left, 0.98 + down, FAMILY_WORDS[family], size=9, weight="bold")
             for row, kernel in enumerate(KERNELS):
-                axes = axes_at(figure, Place(left, 1.52 + 2.42 * row, 3.9, 1.8))
+                axes = axes_at(figure, Place(left, 1.52 + down + 2.42 * row, 3.9, 1.8))
                 found = panels[kernel, family]
                 _ratios(axes, found, sources.runs, _ALL_TOKENS, "none / all")
                 key(axes, found, sources.runs)
                 axes.set_title(kernel)
-        state(figure, sources, drawn, 6.24)
+        state(figure, sources, drawn, 6.24 + down)
     return figure
 
 
@@ -152,7 +178,7 @@ def ratio_to_hip(sources: Sources | None = None) -> Figure:
     drawn = by_kind(series for found in panels.values() for series in found)
     lines = entries((one for found in panels.values() for one in found), sources.runs)
     with styled():
-        figure = sheet(9.4, 4.3 + 0.2 * _row_lines(lines))
+        figure = sheet(9.4, 4.3 + row_height(lines))
         heading(
             figure,
             "Ratios to HIP, published and measured"
@@ -162,9 +188,8 @@ def ratio_to_hip(sources: Sources | None = None) -> Figure:
             f"the {len(gaps)} of {len(table)} rows of the pull request's table\nfor which its "
             "commits state no number.",
         )
-        for (text, colour), (left, line) in zip(lines, _places(lines), strict=True):
-            write(figure, left, 0.86 + 0.2 * line, text, size=8.5, colour=colour)
-        top = 1.3 + 0.2 * _row_lines(lines)
+        key_row(figure, lines, 0.86)
+        top = 1.3 + row_height(lines)
         for column, kernel in enumerate(KERNELS):
             axes = axes_at(figure, Place(0.72 + 4.5 * column, top, 3.9, 2.2))
             for row in gaps:
@@ -177,23 +202,6 @@ def ratio_to_hip(sources: Sources | None = None) -> Figure:
             axes.set_title(kernel)
         state(figure, sources, drawn, top + 2.74)
     return figure
-
-
-def _places(entries: Sequence[tuple[str, str]]) -> list[tuple[float, int]]:
-    """Where entries of a key go that stand beside one another: inches from the left, and line."""
-    places: list[tuple[float, int]] = []
-    left, line = 0.72, 0
-    for text, _ in entries:
-        width = 0.3 + 0.066 * len(text)
-        if places and left + width > 9.3:
-            left, line = 0.72, line + 1
-        places.append((left, line))
-        left += width
-    return places
-
-
-def _row_lines(entries: Sequence[tuple[str, str]]) -> int:
-    return 1 + max(line for _, line in _places(entries))
 
 
 def _arrows(axes: Axes, sources: Sources, kernel: str) -> None:

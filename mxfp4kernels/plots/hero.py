@@ -14,7 +14,7 @@ from ..curves.published import ROUTINGS
 from ..files import DATA, read_csv
 from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
-from .labels import percent
+from .labels import NONE_YET, measured_elsewhere, percent
 from .theme import Theme
 
 CLAIMS = DATA / "timing" / "claims.csv"
@@ -27,10 +27,14 @@ CHANGES: Mapping[str, str] = {
 }
 """By the first word of a claim the changes that it is about, in a few words; neighbours with the
 same words are labelled once."""
-TICKS = (0, 5, 10)
+TICK = 5
+"""Percents from one tick to the next."""
+OPEN = "No device has been measured here: which of the two is right is open."
+SETTLED = "What devices say is in the figure per-m-speedup."
 NEAR_ZERO = 1.1
 """Percent within which a label would lie on the curve."""
-_LOW, _HIGH = -2.2, 13.4
+_BELOW, _ABOVE = 2.2, 2.4
+"""Percent left for labels under zero and above the highest value."""
 _FIRST, _LAST = 0.7, 46000
 
 
@@ -97,19 +101,21 @@ def hero(theme: Theme) -> Figure:
     claims = {kernel: claims_of(kernel) for kernel in KERNELS}
     stated = max(claim.high for found in claims.values() for claim in found)
     found = max(point.value for curve in curves.values() for point in curve)
+    measured = measured_elsewhere()
+    open_ = OPEN if measured == NONE_YET else SETTLED
     with styled(theme):
         figure = sheet(9.4, 4.9)
         heading(
             figure,
             f"Published: up to {percent(stated)} faster. Modelled: up to {percent(found)}.",
             "How much faster the pull request made each kernel, over the number of tokens. The "
-            "model has most launches wait for memory,\nso fewer instructions hardly show. No "
-            "device has been measured here: which of the two is right is open.",
+            f"model has most launches wait for memory,\nso fewer instructions hardly show. {open_}",
             theme,
         )
         for across, kernel in enumerate(KERNELS):
             axes = axes_at(figure, Place(0.66 + 4.5 * across, 1.3, 4.05, 2.62))
             _panel(axes, curves[kernel], claims[kernel], theme)
+            _scale(axes, curves, claims)
             axes.set_title(kernel, size=11)
             if across == 0:
                 axes.set_ylabel("faster by, %")
@@ -117,7 +123,7 @@ def hero(theme: Theme) -> Figure:
         source_line(
             figure,
             "modelled: data/timing/gains.csv, claims.csv; published: commits of ROCm/aiter "
-            "PR #3828; measured: none yet. Kimi-K2.5 TP4 shape, routing family A",
+            f"PR #3828; measured: {measured}. Kimi-K2.5 TP4 shape, routing family A",
             theme,
         )
     return figure
@@ -144,9 +150,22 @@ def _panel(axes: Axes, curve: Sequence[Point], claims: Sequence[Claim], theme: T
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("tokens M")
-    axes.set_ylim(_LOW, _HIGH)
-    axes.set_yticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS])
     axes.grid(axis="y")
+
+
+def _scale(
+    axes: Axes, curves: Mapping[str, Sequence[Point]], claims: Mapping[str, Sequence[Claim]]
+) -> None:
+    """The same in both panels, and wide enough for whatever is in either."""
+    lows = [point.low for curve in curves.values() for point in curve]
+    highs = [point.high for curve in curves.values() for point in curve]
+    for claim in (claim for found in claims.values() for claim in found):
+        lows.append(min(claim.low, claim.modelled))
+        highs.append(max(claim.high, claim.modelled))
+    low, high = min(-_BELOW, *lows), max(highs) + _ABOVE
+    axes.set_ylim(low, high)
+    ticks = range(TICK * round(low / TICK), int(high - _ABOVE) + 1, TICK)
+    axes.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
 
 
 def _claim(axes: Axes, claim: Claim, theme: Theme) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..ablation.counts import CountTable
+from ..bench.measured import MEASURED, read_measured
 from ..flags import find_flag
 from ..isa.regions import Region
 
+NONE_YET = "none yet"
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -34,3 +38,12 @@ def compiled_here(table: CountTable) -> str:
     row = table.rows[0]
     llvm = row.llvm.split()[0]
     return f"compiled here: FlyDSL {row.flydsl}, LLVM {llvm}, gfx950, shape {row.shape}"
+
+
+def measured_elsewhere(folder: Path = MEASURED) -> str:
+    """What a figure without measured values says of them: there are none, or it has none.
+
+    Raises:
+        TableError, OSError: a measured table cannot be read.
+    """
+    return "none in this figure" if read_measured(folder) else NONE_YET

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ..files import DATA, read_csv
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
+from .labels import measured_elsewhere
 from .theme import LIGHT
 
 TIMING = DATA / "timing"
@@ -67,7 +68,8 @@ def stall_stacks() -> Figure:
 
 
 def _origins(figure: Figure, modelled: str, published: str = "none shown") -> None:
-    source_line(figure, f"modelled: {modelled}; published: {published}; measured: none yet")
+    measured = measured_elsewhere()
+    source_line(figure, f"modelled: {modelled}; published: {published}; measured: {measured}")
 
 
 def _main(row: Row) -> bool:
@@ -123,9 +125,12 @@ def validation() -> Figure:
             f"Grey zone: {NEAR:.0%}.\nRows of another tile order or of HIP are no test of the "
             "model; they are here for completeness.",
         )
+        ends = [_of_published(row, name) for row in rows for name in ("low", "modelled", "high")]
+        limits = (min(0.5, *ends) - 0.05, max(1.5, *ends) + 0.05)
         for across, kernel in enumerate(("gemm1", "gemm2")):
             axes = axes_at(figure, Place(0.72 + 4.45 * across, 1.15, 3.95, 3.2))
             _ratios(axes, [row for row in rows if row["kernel"] == kernel], kinds)
+            axes.set_ylim(*limits)
             axes.set_title(kernel)
             axes.set_ylabel("modelled / published" if across == 0 else "")
         for number, (kind, colour) in enumerate(kinds.items()):
@@ -134,12 +139,15 @@ def validation() -> Figure:
     return figure
 
 
+def _of_published(row: Row, name: str) -> float:
+    return float(row[name]) / float(row["published"])
+
+
 def _ratios(axes: Axes, rows: Sequence[Row], kinds: dict[str, str]) -> None:
     axes.axhspan(1 - NEAR, 1 + NEAR, color=LIGHT.faint, alpha=0.6, linewidth=0)
     axes.axhline(1, color=LIGHT.muted, linewidth=0.8)
     for row in rows:
-        published = float(row["published"])
-        low, middle, high = (float(row[name]) / published for name in ("low", "modelled", "high"))
+        low, middle, high = (_of_published(row, name) for name in ("low", "modelled", "high"))
         colour = kinds[row["likeness"]]
         axes.plot([float(row["M"])] * 2, [low, high], color=colour, linewidth=1)
         marker = "o" if row["routing"] == "family-a" else "s"
@@ -148,7 +156,6 @@ def _ratios(axes: Axes, rows: Sequence[Row], kinds: dict[str, str]) -> None:
     axes.set_xlim(TOKEN_TICKS[0] / 2, 4 * TOKEN_TICKS[-1])
     axes.set_xticks(TOKEN_TICKS, list(map(str, TOKEN_TICKS)))
     axes.set_xlabel("M (circles: family A, squares: family B)")
-    axes.set_ylim(0.5, 1.7)
     axes.grid(axis="y")
 
 
@@ -162,6 +169,7 @@ def sensitivity() -> Figure:
     names = sorted(
         (name for name in widest if widest[name] >= LEAST_SWING), key=lambda n: -widest[n]
     )
+    limit = 1.1 * max(1.5 * SWING_TICK, *widest.values())
     with styled():
         figure = sheet(9.4, 1.85 + 0.26 * len(names))
         heading(
@@ -175,6 +183,7 @@ def sensitivity() -> Figure:
             place = Place(1.75 + 1.53 * across, 1.12, 1.4, 0.26 * len(names))
             axes = axes_at(figure, place)
             _swings(axes, [row for row in rows if row["M"] == tokens], names)
+            axes.set_xlim(-limit, limit)
             axes.set_title(f"M={tokens}")
             axes.tick_params(labelleft=across == 0)
         _origins(figure, "data/timing/sensitivity.csv")
@@ -193,7 +202,6 @@ def _swings(axes: Axes, rows: Sequence[Row], names: Sequence[str]) -> None:
     axes.axvline(0, color=LIGHT.muted, linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(-1.7 * SWING_TICK, 1.7 * SWING_TICK)
     axes.set_xticks([-SWING_TICK, 0, SWING_TICK])
 
 

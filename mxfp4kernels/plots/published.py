@@ -179,14 +179,16 @@ def _share_bars(axes: Axes, removed: Sequence[float], published: float) -> None:
         )
     axes.axvspan(published - SHARE_POINTS, published + SHARE_POINTS, color=LIGHT.faint, zorder=0)
     axes.axvline(published, color=LIGHT.published, linewidth=1.2)
+    right = max(*removed, published) + 4
     axes.text(
-        published,
+        right,
         -0.75,
-        f"published: {percent(published)}, \N{PLUS-MINUS SIGN}{SHARE_POINTS:g} points",
-        ha="center",
+        f"line: published, {percent(published)}; grey: {SHARE_POINTS:g} points around it, which we "
+        "allow",
+        ha="right",
         size=8.5,
     )
-    axes.set_xlim(0, max(*removed, published) + 4)
+    axes.set_xlim(0, right)
     axes.set_ylim(len(removed) - 0.5, -0.5)
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)

@@ -78,16 +78,16 @@ def cross_out(axes: Axes, x: float, y: float) -> None:
     axes.plot(x, y, "x", markersize=8, mew=1.1, color=LIGHT.ink, zorder=5)
 
 
-def key(
-    axes: Axes, found: Sequence[Series], runs: Sequence[str], ends: Mapping[str, str] = ENDS
-) -> None:
-    """Names in the lower right corner, where rising curves leave room, in their colours."""
-    lines = entries(found, runs, ends)
-    step = min(0.085, 0.5 / max(1, len(lines)))
+def key(axes: Axes, found: Sequence[Series], runs: Sequence[str]) -> None:
+    """Names in the lower right corner, where rising curves leave room, in their colours.
+
+    What is measured is left to :func:`key_row`.
+    """
+    lines = entries((series for series in found if series.kind != MEASURED), runs)
     for number, (text, colour) in enumerate(reversed(lines)):
         axes.text(
             0.985,
-            0.05 + step * number,
+            0.05 + 0.085 * number,
             text,
             transform=axes.transAxes,
             ha="right",
@@ -96,9 +96,39 @@ def key(
         )
 
 
+Entry = tuple[str, str]
+"""A line of a key, and its colour."""
+ROW_LINE = 0.2
+"""Inches."""
+
+
+def key_row(figure: Figure, lines: Sequence[Entry], top: float) -> None:
+    """Entries beside one another, over as many lines as they need."""
+    for (text, colour), (left, line) in zip(lines, _places(lines), strict=True):
+        write(figure, left, top + ROW_LINE * line, text, size=8.5, colour=colour)
+
+
+def row_height(lines: Sequence[Entry]) -> float:
+    """Inches that :func:`key_row` takes."""
+    return ROW_LINE * max((line + 1 for _, line in _places(lines)), default=0)
+
+
+def _places(lines: Sequence[Entry]) -> list[tuple[float, int]]:
+    """Where entries go: inches from the left, and line."""
+    places: list[tuple[float, int]] = []
+    left, line = 0.72, 0
+    for text, _ in lines:
+        width = 0.3 + 0.066 * len(text)
+        if places and left + width > 9.3:
+            left, line = 0.72, line + 1
+        places.append((left, line))
+        left += width
+    return places
+
+
 def entries(
     found: Iterable[Series], runs: Sequence[str], ends: Mapping[str, str] = ENDS
-) -> list[tuple[str, str]]:
+) -> list[Entry]:
     """The lines of a key with their colours, each once."""
     found = tuple(found)
     lines = [(_words(series, runs, ends), COLOURS[series.kind]) for series in found]

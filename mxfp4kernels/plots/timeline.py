@@ -30,7 +30,7 @@ def loads_and_waits() -> Figure:
     panels = [[row for row in rows if row["flags"] == flags] for flags in settings]
     left, right = _window(panels)
     with styled():
-        figure = sheet(9.4, 1.32 + len(panels) * (_HEIGHT + 0.62))
+        figure = sheet(9.4, 1.44 + len(panels) * (_HEIGHT + 0.62))
         heading(
             figure,
             "The parent's wait ends loads that nobody is waiting for yet",
@@ -44,6 +44,7 @@ def loads_and_waits() -> Figure:
             axes = axes_at(figure, Place(0.3, top + 0.32, 8.9, _HEIGHT))
             _panel(axes, events, left, right)
             top += _HEIGHT + 0.62
+        axes.set_xlabel("instructions executed by the wave")
         source_line(figure, f"executed in the emulator; {compiled_here(read_counts())}")
     return figure
 
@@ -88,7 +89,8 @@ def _panel(axes: Axes, events: Sequence[Event], left: int, right: int) -> None:
         axes.plot([_at(load), end], [y, y], color=_COLOURS[load["kind"]], linewidth=2.4)
     below = len(loads) + 2
     for y, kind in enumerate((_WAIT, _READ, _MFMA)):
-        at = [_at(event) for event in events if event["kind"] == kind and _at(event) < right]
+        at = [_at(event) for event in events if event["kind"] == kind]
+        at = [one for one in at if left <= one < right]
         colour = LIGHT.more if kind == _WAIT else LIGHT.ink
         axes.plot(at, [below + 3 * y] * len(at), "|", color=colour, markersize=6, mew=0.9)
         axes.text(left, below + 3 * y, f"{kind}s", va="center", size=8, color=LIGHT.muted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from mxfp4kernels.ablation.published import FIGURES
 from mxfp4kernels.bench.cases import Case
@@ -21,7 +24,7 @@ from mxfp4kernels.bench.procedure import Procedure
 from mxfp4kernels.bench.session import InProcess, measure
 from mxfp4kernels.bench.simulation import CASE, FakeWorkload
 from mxfp4kernels.curves.checks import checked
-from mxfp4kernels.curves.origins import MEASURED, MODELLED, PUBLISHED
+from mxfp4kernels.curves.origins import MEASURED, MODELLED, PUBLISHED, Point
 from mxfp4kernels.curves.published import (
     FAMILIES,
     PER_KERNEL,
@@ -47,8 +50,9 @@ from mxfp4kernels.curves.series import (
 from mxfp4kernels.files import DATA, TableError, read_csv, write_csv
 from mxfp4kernels.flags import ALL, NONE, acting, join, study_settings
 from mxfp4kernels.plots import curves as figures
-from mxfp4kernels.plots import render
+from mxfp4kernels.plots import hero, labels, modelled, render
 from mxfp4kernels.plots.contributions import flag_contributions
+from mxfp4kernels.plots.theme import LIGHT
 from mxfp4kernels.shapes import KERNELS, REFERENCE_SHAPE, VARIANTS, dispatch
 
 
@@ -507,6 +511,30 @@ DRAWINGS = (
 )
 
 
+def words(figure: Figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(Text))
+
+
+def ends_of(points: Iterable[Point]) -> list[float]:
+    numbers = [end for point in points for end in (point.low, point.value, point.high)]
+    return [number for number in numbers if not math.isnan(number)]
+
+
+class TestElsewhere:
+    def test_figures_without_measured_values_say_whether_there_are_any(self, tmp_path) -> None:
+        assert labels.measured_elsewhere(tmp_path) == "none yet"
+        write_csv(tmp_path / "mi355x" / "r.csv", NAMES, measured_rows("gemm1", 4))
+        assert labels.measured_elsewhere(tmp_path) == "none in this figure"
+
+    @pytest.mark.parametrize("state", [labels.NONE_YET, "something else"])
+    def test_the_model_s_figures_and_the_hero_ask(self, monkeypatch, state: str) -> None:
+        for module in (modelled, hero):
+            monkeypatch.setattr(module, "measured_elsewhere", lambda: state)
+        for figure in (modelled.stall_stacks(), modelled.validation(), hero.hero(LIGHT)):
+            assert f"measured: {state}" in words(figure)
+        assert (hero.OPEN in words(hero.hero(LIGHT))) is (state == labels.NONE_YET)
+
+
 class TestFigures:
     @pytest.mark.parametrize("draw", DRAWINGS)
     def test_drawn_with_and_without_data_that_does_not_exist_yet(self, tmp_path, draw) -> None:
@@ -514,12 +542,7 @@ class TestFigures:
         rows = [row for kernel in KERNELS for m in (4, 4096) for row in measured_rows(kernel, m)]
         full = sources_of(tmp_path / "full", *rows, model=True)
         sheets = [draw(empty), draw(full)]
-        texts = [
-            " ".join(
-                text.get_text() for text in sheet.findobj(lambda one: hasattr(one, "get_text"))
-            )
-            for sheet in sheets
-        ]
+        texts = [words(sheet) for sheet in sheets]
         assert "not yet" in texts[0]
         missing = 2 if draw is figures.per_m_speedup else 0  # nothing was made up for family B
         assert texts[1].count("not yet") == missing
@@ -528,6 +551,63 @@ class TestFigures:
         bare, drawn = (render(sheet, []) for sheet in sheets)
         assert bare["svg"] != drawn["svg"]
         assert len(drawn["png"]) > 10_000
+
+    def test_what_is_far_off_lies_inside_the_axes(self, tmp_path: Path) -> None:
+        """A device a hundred times as fast, one as slow, and ratios far from 1."""
+        rows = []
+        for kernel in KERNELS:
+            for tokens, us, off in ((4, 0.3, 0.5), (4096, 30000, 1.9)):
+                for row in measured_rows(kernel, tokens):
+                    far = row["role"] == "setting" and row["implementation"] == "mxfp4kernels"
+                    rows.append({**row, **time_of(us), **(ratio_of(off) if far else {})})
+        sources = sources_of(tmp_path, *rows)
+        panels = [(kernel, family) for family in FAMILIES for kernel in KERNELS]
+        for figure, series in (
+            (figures.per_m_times(sources), [times(sources, *panel) for panel in panels]),
+            (figures.per_m_speedup(sources), [speedup(sources, *panel) for panel in panels]),
+            (figures.ratio_to_hip(sources), [ratios_to_hip(sources, k) for k in KERNELS]),
+        ):
+            for axes, found in zip(figure.axes, series, strict=True):
+                points = [point for one in found for point in one.points]
+                assert all(axes.get_ylim()[0] < end < axes.get_ylim()[1] for end in ends_of(points))
+                assert all(axes.get_xlim()[0] < p.tokens < axes.get_xlim()[1] for p in points)
+        for axes in flag_contributions(sources).axes:
+            low, high = axes.get_xlim()
+            for kernel, tokens in itertools.product(KERNELS, (4, 4096)):
+                points = [one.point for one in contributions(sources, kernel, "A", tokens)]
+                assert all(low < 100 * (end - 1) < high for end in ends_of(points))
+
+    def test_says_what_is_measured_and_what_is_no_result(self, tmp_path: Path) -> None:
+        rows = [row for kernel in KERNELS for row in measured_rows(kernel, 4)]
+        calm = sources_of(tmp_path / "calm", *rows)
+        for row in rows:
+            row["verdict"] = "UNSTABLE" if row["role"] == "setting" else ""
+        unstable = sources_of(tmp_path / "unstable", *rows)
+        for draw in DRAWINGS:
+            assert "UNSTABLE" not in words(draw(calm))
+            assert "UNSTABLE: no result" in words(draw(unstable))
+        assert "Ratios to HIP, published and measured" in words(figures.ratio_to_hip(calm))
+        bare = words(figures.ratio_to_hip(sources_of(tmp_path / "bare")))
+        assert "as far as they have been published" in bare
+
+    def test_counts_the_values_that_it_has(self, tmp_path: Path) -> None:
+        sources = sources_of(tmp_path, *measured_rows("gemm1", 4), model=True)
+        drawn = [times(sources, kernel, family) for kernel in KERNELS for family in FAMILIES]
+        count = dict.fromkeys((PUBLISHED, MEASURED, MODELLED), 0)
+        for one in (one for found in drawn for one in found):
+            count[one.kind] += len(one.points)
+        said = words(figures.per_m_times(sources))
+        assert count[PUBLISHED] == len(
+            [row for row in sources.times.rows if row.kernel in PER_KERNEL and row.kept]
+        )
+        for kind, number in count.items():
+            assert f"{kind}: {number} values" in said
+        assert "published: no values" in words(figures.per_m_speedup(sources))
+
+    def test_names_the_flydsl_kernels_that_are_not_the_merged_ones(self) -> None:
+        said = words(figures.per_m_times())
+        assert "stand-alone FlyDSL port, published" in said
+        assert "FlyDSL of an unmerged branch, published" in said
 
     def test_the_committed_data_names_no_device_that_is_not_there(self) -> None:
         folders = [path for path in (DATA / "measured").iterdir() if path.is_dir()]

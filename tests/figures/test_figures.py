@@ -9,12 +9,18 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -123,6 +129,57 @@ def test_no_text_lies_on_another(drawing: Drawing) -> None:
         if width > 1 and height > 3:  # boxes are a little larger than the ink
             overlapping.append((one, two))
     assert not overlapping
+
+
+def outside(figure: Figure) -> list[tuple[str, float]]:
+    """Numbers in data coordinates that the limits of their axes hide, with what draws them."""
+    hidden = []
+    for axes in figure.axes:
+        limits = (sorted(axes.get_xlim()), sorted(axes.get_ylim()))
+        for artist, points in drawn_in(axes):
+            for across, (low, high) in enumerate(limits):
+                slack = 1e-6 * (high - low)
+                values = points[:, across]
+                wrong = values[(values < low - slack) | (values > high + slack)]
+                hidden += [(f"{axes.get_title()} {type(artist).__name__}", one) for one in wrong]
+    return hidden
+
+
+def drawn_in(axes: Axes) -> Iterator[tuple[Artist, np.ndarray]]:
+    """Lines, bars and bands with their corners; what spans the axes on purpose is left out."""
+    for line in axes.lines:
+        if line.get_transform() == axes.transData:
+            points = np.asarray(line.get_xydata(), float)
+            yield line, points[np.isfinite(points).all(axis=1)]
+    for patch in axes.patches:
+        if isinstance(patch, Rectangle) and patch.get_data_transform() == axes.transData:
+            yield patch, patch.get_bbox().get_points()
+    for band in axes.collections:
+        if isinstance(band, PolyCollection):
+            for path in band.get_paths():
+                yield band, path.vertices
+
+
+@each
+def test_every_value_lies_inside_its_axes(drawing: Drawing) -> None:
+    assert not outside(drawing.make())
+
+
+def test_a_hidden_value_is_found() -> None:
+    """The check itself: a point, a bar and a band that stick out."""
+    for draw_one in (
+        lambda axes: axes.plot([1, 2], [1, 9]),
+        lambda axes: axes.bar([1], [9]),
+        lambda axes: axes.fill_between([1, 2], [1, 1], [2, 9]),
+    ):
+        figure = Figure()
+        axes = figure.add_subplot()
+        draw_one(axes)
+        axes.set_xlim(0, 3)
+        axes.set_ylim(0, 10)
+        assert not outside(figure)
+        axes.set_ylim(0, 8)
+        assert {value for _, value in outside(figure)} == {9}
 
 
 @each
