@@ -55,7 +55,7 @@ def _pack16(low: Array, high: Array) -> Array:
 
 def toward_zero_f16(x: Array) -> Array:
     """float32 to f16 bits, truncated; finite values never become infinite."""
-    nearest = x.astype(np.float16)
+    nearest = floats.to_f16(x)
     over = np.abs(nearest.astype(np.float64)) > np.abs(x.astype(np.float64))
     bits = nearest.view(np.uint16)
     return np.where(over & np.isfinite(x), bits - np.uint16(1), bits)
@@ -69,7 +69,7 @@ def _normalised(x: Array, low: float, high: float, scale: float) -> Array:
 PACKS: dict[str, tuple[str, Pack]] = {
     "v_cvt_pkrtz_f16_f32": ("f32", lambda a, b: _pack16(toward_zero_f16(a), toward_zero_f16(b))),
     "v_cvt_pk_f16_f32": ("f32", lambda a, b: _pack16(
-        a.astype(np.float16).view(np.uint16), b.astype(np.float16).view(np.uint16))),
+        floats.to_f16(a).view(np.uint16), floats.to_f16(b).view(np.uint16))),
     "v_cvt_pk_bf16_f32": ("f32", lambda a, b: _pack16(floats.to_bf16(a), floats.to_bf16(b))),
     "v_cvt_pknorm_i16_f32": ("f32", lambda a, b: _pack16(
         _normalised(a, -1, 1, 32767), _normalised(b, -1, 1, 32767))),

@@ -16,6 +16,7 @@ def _read_first(site: Site, opcode: str, encoding: str) -> Execute:
     """The lowest active lane, or lane 0 when none is active."""
     site.expect(2)
     row = site.vector(1, 1, read=True)
+    site.inactive.add(row)
     write = site.write(site.operands[0], "b32")
 
     def execute(w: Waves) -> None:
@@ -37,6 +38,7 @@ def _read_lane(site: Site, opcode: str, encoding: str) -> Execute:
     """EXEC is ignored."""
     site.expect(3)
     row = site.vector(1, 1, read=True)
+    site.inactive.add(row)
     lane = _lane(site, 2)
     write = site.write(site.operands[0], "b32")
     return lambda w: write(w, w.v[row, np.arange(w.count), lane(w)][:, None])

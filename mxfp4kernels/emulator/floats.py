@@ -93,6 +93,11 @@ def quieted(x: Array) -> Array:
     )
 
 
+def to_f16(x: Array) -> npt.NDArray[np.float16]:
+    """float32 to f16, to nearest even; NaNs are quieted."""
+    return quieted(x).astype(np.float16)
+
+
 def is_signalling(x: Array) -> npt.NDArray[np.bool_]:
     """NaNs whose quiet bit is clear."""
     bits = x.view(f"u{x.dtype.itemsize}")
@@ -152,8 +157,8 @@ def ldexp(x: Array, exponent: Array) -> Array:
 
 
 def frexp_mantissa(x: Array) -> Array:
-    """The significand in [0.5, 1) with the sign; infinities and NaNs as they are."""
-    return np.where(np.isfinite(x), np.frexp(x)[0], x).astype(x.dtype)
+    """The significand in [0.5, 1) with the sign; infinities as they are, NaNs quiet."""
+    return np.where(np.isfinite(x), np.frexp(x)[0], quieted(x)).astype(x.dtype)
 
 
 def frexp_exponent(x: Array) -> Array:

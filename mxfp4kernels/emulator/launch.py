@@ -259,7 +259,6 @@ def initial_waves(call: Launch, workgroups: Sequence[int], kernarg_address: int)
     mode = Mode(
         call.directive("amdhsa_float_denorm_mode_32", 3),
         call.directive("amdhsa_float_denorm_mode_16_64", 3),
-        bool(call.directive("amdhsa_ieee_mode", 1)),
         bool(call.directive("amdhsa_dx10_clamp", 1)),
     )
     scc = np.zeros((count, 1), np.bool_)

@@ -6,8 +6,11 @@ different waves, one of them a write, are ordered only if the first ended in an 
 in which the second was issued: its wave had to wait, and a barrier had to follow. Nothing else
 orders waves, so the verdict holds for every interleaving, not only for the one that was run.
 
-For every byte and wave the latest access of each kind is kept. That is enough, because operations
-of one wave and kind end in the order of issue.
+For every byte and wave the latest access of each kind is kept. That is enough, because a wait that
+ends an access ends the earlier ones of its wave and kind, too. Scalar and flat accesses are kinds of
+their own: they do not return in order with those of vector memory. For the same reason a wave must
+wait between a store and a scalar load of one byte, whichever comes first. Source: LLVM,
+SIInsertWaitcnts, which waits for scalar loads before such a store.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-READ, WRITE, FILL, ATOMIC = range(4)
+READ, WRITE, FILL, ATOMIC, SCALAR_READ, FLAT_READ, FLAT_WRITE, FLAT_ATOMIC = range(8)
 """Kinds of access; a fill is a load to LDS, which runs apart from the other LDS operations."""
-KINDS = 4
+LDS_KINDS, GLOBAL_KINDS = 4, 8
 OPEN = 2**31 - 1
 """Epoch of an end that has not come yet."""
 PAGE = 4096
@@ -28,12 +31,20 @@ CONFLICT, OWNER, BARRIER, UNWRITTEN = 1, 2, 4, 8
 """What a check finds: a race; an order that rests on one wait; one that rests on one barrier; a
 read of a byte that no wave has written."""
 
-_OTHERS = np.ones((KINDS, KINDS), np.bool_)
-_OTHERS[READ, READ] = _OTHERS[ATOMIC, ATOMIC] = False
-_OWN_LDS = np.zeros((KINDS, KINDS), np.bool_)
-_OWN_LDS[FILL, :] = _OWN_LDS[:, FILL] = True
-_OWN_LDS[FILL, FILL] = False
-_OWN_GLOBAL = np.zeros((KINDS, KINDS), np.bool_)
+
+def _pairs(first: tuple[int, ...], second: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """bool [kinds, kinds], set where one kind is in ``first`` and the other in ``second``."""
+    table = np.zeros((GLOBAL_KINDS, GLOBAL_KINDS), np.bool_)
+    table[np.ix_(first, second)] = table[np.ix_(second, first)] = True
+    return table
+
+
+_READS, _ATOMICS = (READ, SCALAR_READ, FLAT_READ), (ATOMIC, FLAT_ATOMIC)
+_OTHERS = ~(_pairs(_READS, _READS) | _pairs(_ATOMICS, _ATOMICS))
+"""Pairs that must be ordered between two waves."""
+_OWN_LDS = _pairs((FILL,), (READ, WRITE, ATOMIC))
+_OWN_GLOBAL = _pairs((SCALAR_READ,), (WRITE, FLAT_WRITE, *_ATOMICS))
+"""Pairs that a wave must order with itself."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -93,7 +104,7 @@ def _check(
             continue
         for byte in range(positions[lane], positions[lane] + size):
             written = False
-            for before in range(KINDS):
+            for before in range(shadow.shape[0]):
                 for other in range(shadow.shape[1]):
                     entry = shadow[before, other, byte]
                     if entry < 0:
@@ -181,11 +192,11 @@ class RaceDetector:
     def __init__(self, slots: int, waves: int, lds_bytes: int) -> None:
         self.records = Records()
         self._waves = waves
-        self._lds = [self._empty(lds_bytes) for _ in range(slots)]
+        self._lds = [self._empty(LDS_KINDS, lds_bytes) for _ in range(slots)]
         self._pages: list[dict[int, npt.NDArray[np.int32]]] = [{} for _ in range(slots)]
 
-    def _empty(self, size: int) -> npt.NDArray[np.int32]:
-        return np.full((KINDS, self._waves, size), -1, np.int32)
+    def _empty(self, kinds: int, size: int) -> npt.NDArray[np.int32]:
+        return np.full((kinds, self._waves, size), -1, np.int32)
 
     def lds(
         self, when: Moment, kind: int, record: int, offsets: npt.NDArray[np.int64],
@@ -210,7 +221,7 @@ class RaceDetector:
         for page in np.unique(np.concatenate([first[mask], last[mask]])):
             shadow = pages.get(int(page))
             if shadow is None:
-                shadow = pages[int(page)] = self._empty(PAGE)
+                shadow = pages[int(page)] = self._empty(GLOBAL_KINDS, PAGE)
             lanes = mask & (first <= page) & (last >= page)
             inside = addresses - page * PAGE
             whole = lanes & (first == last)

@@ -12,7 +12,7 @@ from mxfp4kernels.emulator.errors import AccessError, EmulatorError, MemoryFault
 from mxfp4kernels.emulator.flow import Flow, Stop
 from mxfp4kernels.emulator.waves import LANES, Waves, join
 
-PATIENCE = 4096
+PATIENCE = 1024
 """Turns of one batch after which another gets one, so that a wave that spins on a value in memory
 does not starve the wave that would write it."""
 INSTRUCTION_LIMIT = 1 << 26

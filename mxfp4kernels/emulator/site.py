@@ -58,11 +58,13 @@ class Uses:
         reads: all that it reads.
         writes: all that it writes.
         sources: what its result depends on: not those of which it only keeps a part.
+        inactive: vector registers of which it reads lanes whatever EXEC says.
     """
 
     reads: frozenset[int]
     writes: frozenset[int]
     sources: frozenset[int]
+    inactive: frozenset[int] = frozenset()
 
 
 class Site:
@@ -79,6 +81,7 @@ class Site:
         self.reads: set[int] = set()
         self.writes: set[int] = set()
         self.kept: set[int] = set()
+        self.inactive: set[int] = set()
         self._modifiers = dict(instruction.modifiers)
         self._asked: set[str] = set()
         try:
@@ -132,7 +135,8 @@ class Site:
         if left:
             raise self.fail(f"modifier {', '.join(left)} is not implemented here")
         sources = frozenset(self.reads)
-        return Uses(sources | self.kept, frozenset(self.writes), sources)
+        kept, inactive = frozenset(self.kept), frozenset(self.inactive)
+        return Uses(sources | kept, frozenset(self.writes), sources, inactive)
 
     def expect(self, *counts: int) -> None:
         """Refuse any other number of operands."""

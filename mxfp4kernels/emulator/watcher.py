@@ -12,7 +12,7 @@ from mxfp4kernels.emulator.decode import Decoded, Step
 from mxfp4kernels.emulator.defined import Defined
 from mxfp4kernels.emulator.errors import AccessError
 from mxfp4kernels.emulator.findings import Hazard, Undefined
-from mxfp4kernels.emulator.flights import COUNTER, FLAT, ORDERED, Flight, Flights, class_of
+from mxfp4kernels.emulator.flights import COUNTER, FLAT, ORDERED, SCALAR, Flight, Flights, class_of
 from mxfp4kernels.emulator.flow import Flow, Stop
 from mxfp4kernels.emulator.operands import SPECIAL
 from mxfp4kernels.emulator.orders import Order
@@ -21,22 +21,28 @@ from mxfp4kernels.emulator.races import (
     BARRIER,
     CONFLICT,
     FILL,
+    FLAT_ATOMIC,
+    FLAT_READ,
+    FLAT_WRITE,
     OPEN,
     OWNER,
     READ,
+    SCALAR_READ,
     UNWRITTEN,
     WRITE,
     Moment,
     RaceDetector,
 )
-from mxfp4kernels.emulator.scheduler import Scheduler
+from mxfp4kernels.emulator.scheduler import PATIENCE, Scheduler
 from mxfp4kernels.emulator.site import SCALAR_ROWS
 from mxfp4kernels.emulator.transfers import Access, Atomic, Transfer
 from mxfp4kernels.emulator.waves import LANES, REGISTER_POISON, SGPR_ROWS, Layout, Waves
-from mxfp4kernels.isa.waitcnt import waitcnt
+from mxfp4kernels.isa.waitcnt import LIMITS, waitcnt
 
 WaitKey = tuple[int, str | None]
 """Index of a wait and its counter; of a barrier and None."""
+SEVERAL = -1
+"""In place of a barrier's index: the waves met at different ones."""
 
 
 @dataclass
@@ -108,8 +114,9 @@ class Watcher(Scheduler):
         self.order, self.ledger, self.watch = order, ledger, watch
         slots = len(workgroups)
         self.epochs = np.zeros(slots, np.int64)
-        self.last_barrier = np.full(slots, -1, np.int64)
+        self.last_barrier = np.full(slots, SEVERAL, np.int64)
         self.same_since = np.zeros(slots, np.int64)
+        self._idle_turns = 0
         self.races = RaceDetector(slots if watch else 0, waves_per_workgroup, lds_bytes)
         self._waits = {
             at: waitcnt(step.instruction)
@@ -131,11 +138,22 @@ class Watcher(Scheduler):
         self.run_all([chosen, rest])
 
     def preferred(self, ready: list[Waves]) -> list[Waves]:
-        """The batches that the order lets run now."""
+        """The batches that the order lets run now.
+
+        Without a barrier or an end for long, a wave may be waiting for a value that another one
+        writes: the others then get as many turns.
+        """
         if self.order.wave < 0:
             return ready
-        first = [w for w in ready if self._is_apart(w) == self.order.ahead]
+        self._idle_turns += 1
+        spins = self._idle_turns // PATIENCE % 2 == 1
+        first = [w for w in ready if self._is_apart(w) == (self.order.ahead != spins)]
         return first or ready
+
+    def end(self, w: Waves) -> None:
+        """These waves have ended."""
+        self._idle_turns = 0
+        super().end(w)
 
     def _is_apart(self, w: Waves) -> bool:
         return int(w.ids[0]) % self.waves_per_workgroup == self.order.wave
@@ -267,11 +285,13 @@ class Watcher(Scheduler):
         """Report reads of registers that nothing has written.
 
         A wave without an active lane may read what it likes: code of a branch that it did not take.
+        Not so by an instruction that reads inactive lanes.
         """
         assert w.flights is not None
         defined = w.flights.defined
         for row, lacking in defined.lacking(step.uses.sources):
-            reading = lacking if row >= SCALAR_ROWS else lacking & w.lanes.any(axis=1)
+            whatever = row >= SCALAR_ROWS or row in step.uses.inactive
+            reading = lacking if whatever else lacking & w.lanes.any(axis=1)
             if reading.any() and (at, row) not in self.ledger.undefined:
                 name = register_name(row, self.decoded.layout)
                 place = self.describe(w, int(reading.argmax()))
@@ -299,7 +319,10 @@ class Watcher(Scheduler):
         if flight.kind == FLAT:
             return "needs s_waitcnt vmcnt(0) lgkmcnt(0) between them"
         count = w.flights.later(flight) if flight.kind in ORDERED else 0
-        return f"needs s_waitcnt {COUNTER[flight.kind]}({count}) between them"
+        counter = COUNTER[flight.kind]
+        if count > LIMITS[counter]:
+            return f"needs s_waitcnt for its {counter} between them"
+        return f"needs s_waitcnt {counter}({count}) between them"
 
     def _report(self, kind: str, first: int, second: int, where: str, missing: str) -> None:
         key = (kind, first, second)
@@ -315,9 +338,8 @@ class Watcher(Scheduler):
     def _check_races(self, w: Waves, at: int, flight: Flight, access: Access) -> None:
         transfer = access.transfer
         size = transfer.size if transfer.lanes in (1, LANES) else 4
-        kind = READ if not transfer.stores else WRITE
+        kind = _access_kind(transfer)
         if isinstance(transfer, Atomic):
-            kind = ATOMIC
             self._note_atomics(w, access)
         for position in range(w.count):
             when = self._moment(w, position)
@@ -370,8 +392,9 @@ class Watcher(Scheduler):
             if finding & OWNER:
                 owner, spare = int(records.owners[record]), int(records.spares[record])
                 self._rests_on(owner, spare, self._kind(step))
-            if finding & BARRIER:
-                self.ledger.need((int(self.last_barrier[when.slot]), None), 0)
+            barrier = int(self.last_barrier[when.slot])
+            if finding & BARRIER and barrier != SEVERAL:
+                self.ledger.need((barrier, None), 0)
 
     def _kind(self, step: int) -> str:
         transfer = self.decoded.steps[step].transfer
@@ -381,13 +404,34 @@ class Watcher(Scheduler):
     # ---- barriers
 
     def passed(self, complete: npt.NDArray[np.bool_]) -> None:
-        """Workgroups pass a barrier: a new epoch begins."""
+        """Workgroups pass a barrier: a new epoch begins.
+
+        Where waves meet at different instructions, each of these is needed: without one, a wave
+        would meet the others at another place from there on.
+        """
+        self._idle_turns = 0
+        met: dict[int, set[int]] = {int(slot): set() for slot in np.flatnonzero(complete)}
         for w in self.parked:
             for slot in np.unique(w.slots[complete[w.slots]]):
-                if self.last_barrier[slot] != w.pc:
-                    self.same_since[slot] = self.epochs[slot]
-                    self.last_barrier[slot] = w.pc
+                met[int(slot)].add(w.pc)
+        for slot, barriers in met.items():
+            if len(barriers) > 1:
+                for at in barriers:
+                    self.ledger.need((at, None), 0)
+            barrier = barriers.pop() if len(barriers) == 1 else SEVERAL
+            if barrier == SEVERAL or self.last_barrier[slot] != barrier:
+                self.same_since[slot] = self.epochs[slot]
+                self.last_barrier[slot] = barrier
         self.epochs[complete] += 1
+
+
+def _access_kind(transfer: Transfer) -> int:
+    """The race detector's kind of an access."""
+    kind = ATOMIC if isinstance(transfer, Atomic) else WRITE if transfer.stores else READ
+    of_class = class_of(transfer)
+    if of_class == FLAT:
+        return {READ: FLAT_READ, WRITE: FLAT_WRITE, ATOMIC: FLAT_ATOMIC}[kind]
+    return SCALAR_READ if of_class == SCALAR else kind
 
 
 def _missing_order(kind: str, same_wave: bool, ended: bool) -> str:

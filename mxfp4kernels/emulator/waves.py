@@ -47,18 +47,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Mode:
-    """The part of the MODE register that changes results.
+    """The part of the MODE register that changes results; its IEEE bit is taken as set.
 
     Attributes:
         denorm32, denorm64: two bits each, for f32 and for f16 and f64: bit 0 keeps denormal
             inputs, bit 1 keeps denormal results; a clear bit flushes them to zero.
-        ieee: signalling NaNs are quieted by minimum and maximum instead of ignored.
         dx10_clamp: a clamped NaN becomes 0.
     """
 
     denorm32: int = 3
     denorm64: int = 3
-    ieee: bool = True
     dx10_clamp: bool = True
 
 

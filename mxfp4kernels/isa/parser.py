@@ -36,6 +36,13 @@ _DATA_DIRECTIVES_TEXT = """
     amdgpu_indirect_call amdgpu_typeid
 """
 _DATA_DIRECTIVES = frozenset(_DATA_DIRECTIVES_TEXT.split())
+_VALUES = frozenset(
+    """byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128 sleb128
+    fill zero space skip reloc""".split()
+)
+"""Directives that put bytes where they stand."""
+_ENDS = ("s_endpgm", "s_branch", "s_setpc_b64", "s_code_end", "s_trap")
+"""What no wave goes past; padding may follow."""
 
 
 @dataclass
@@ -171,8 +178,23 @@ class _Reader:
             match = _TYPE_FUNCTION.match(value)
             if match is not None:
                 self.function_names.add(match[1])
+        elif name in _VALUES:
+            self._refuse_data_in_code(name, line)
         elif name not in _DATA_DIRECTIVES and not name.startswith("cfi_"):
             raise AssemblyError(f"unknown directive .{shortened(name)}", self.line, line)
+
+    def _refuse_data_in_code(self, name: str, line: str) -> None:
+        """Bytes that a wave would execute; behind the end of a function they are padding."""
+        if not self.in_code or not self.functions:
+            return
+        instructions = self.functions[-1].instructions
+        if not instructions or instructions[-1].opcode not in _ENDS:
+            raise AssemblyError(
+                f".{name} among the instructions puts bytes that are not read as instructions; "
+                "write the instruction itself",
+                self.line,
+                line,
+            )
 
     def _set(self, value: str) -> None:
         name, _, text = value.partition(",")

@@ -98,6 +98,25 @@ def test_binary(name: str, kind: str) -> None:
     check()
 
 
+SIGNALLING = 0x7FA00000
+"""A signalling NaN of f32; with 0x7D00 that of f16."""
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "result"),
+    [
+        ("v_cvt_f16_f32 v0, v1", SIGNALLING, 0x7F00),
+        ("v_cvt_f32_f16 v0, v1", 0x7D00, 0x7FE00000),
+        ("v_cvt_pkrtz_f16_f32 v0, v1, v1", SIGNALLING, 0x7F007F00),
+        ("v_cvt_pk_f16_f32 v0, v1, v1", SIGNALLING, 0x7F007F00),
+        ("v_frexp_mant_f32 v0, v1", SIGNALLING, 0x7FE00000),
+        ("v_frexp_mant_f16 v0, v1", 0x7D00, 0x7F00),
+    ],
+)
+def test_signalling_nans_are_quieted(text: str, source: int, result: int) -> None:
+    assert execute(text, {1: source}).v(0) == [result] * 64
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 def test_fma(kind: str) -> None:
     form = FORMATS[kind]

@@ -316,6 +316,48 @@ def test_straddling_pages() -> None:
     assert Run(text).hazards() == [("global", "global_store_dword", "global_store_dword")]
 
 
+SCALAR_LOAD = "s_load_dword s12, s[6:7], 0x0\n"
+"""Loads the first word that the waves store to."""
+LGKM = "s_waitcnt lgkmcnt(0)\n"
+
+
+@pytest.mark.parametrize("later", [SCALAR_LOAD + LGKM, "flat_load_dword v9, v[8:9]\n"])
+def test_a_load_of_another_class_does_not_hide_one_in_flight(later: str) -> None:
+    """Wave 0 loads what wave 1 stores behind the barrier, and waits only for its other load."""
+    text = f"""
+        v_mov_b32_e32 v3, 0
+        v_mov_b32_e32 v8, s6
+        v_mov_b32_e32 v9, s7
+        s_cmp_eq_u32 s3, 0
+        s_cbranch_scc0 .Lother
+        global_load_dword v2, v3, s[6:7]
+        {later}
+        s_barrier
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        s_endpgm
+    .Lother:
+        s_barrier
+        global_store_dword v3, v0, s[6:7]
+    """
+    assert ("global", "global_load_dword", "global_store_dword") in Run(text).hazards()
+
+
+@pytest.mark.parametrize(
+    "store", ["global_store_dword v3, v0, s[6:7]", "flat_store_dword v[8:9], v0"]
+)
+def test_own_store_and_scalar_load_do_not_return_in_order(store: str) -> None:
+    setup = "v_mov_b32_e32 v3, 0\nv_mov_b32_e32 v8, s6\nv_mov_b32_e32 v9, s7\n"
+    both = "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+    opcode = store.split()[0]
+    loads_early = Run(setup + store + "\n" + SCALAR_LOAD + LGKM, threads=64)
+    assert loads_early.hazards() == [("global", opcode, "s_load_dword")]
+    stores_early = Run(setup + SCALAR_LOAD + store + "\n" + both, threads=64)
+    assert stores_early.hazards() == [("global", "s_load_dword", opcode)]
+    waited = Run(setup + store + "\n" + both + SCALAR_LOAD + LGKM, threads=64)
+    assert waited.report.clean
+    assert [n.largest for n in waited.report.needs if n.counter == "vmcnt"] == [0]
+
+
 # ---- divergence
 
 
@@ -428,6 +470,33 @@ def test_barrier_in_a_loop_counts_as_one() -> None:
     run = Run(text)
     assert run.report.clean
     assert not run.report.needless
+
+
+def test_waves_that_meet_at_different_barriers_need_both() -> None:
+    text = """
+        v_mov_b32_e32 v2, 0
+        s_cmp_eq_u32 s3, 0
+        s_cbranch_scc0 .Lother
+        ds_write_b32 v2, v0
+        s_waitcnt lgkmcnt(0)
+        s_barrier
+        s_endpgm
+    .Lother:
+        s_barrier
+        ds_read_b32 v3, v2
+        s_waitcnt lgkmcnt(0)
+    """
+    run = Run(text)
+    assert run.report.clean
+    assert [n.needless for n in run.report.needs if n.counter is None] == [False, False]
+
+
+def test_advice_never_names_a_count_that_no_wait_can_wait_for() -> None:
+    loads = "".join(f"ds_read_b32 v{10 + i}, v1\n" for i in range(17))
+    run = Run("ds_write_b32 v1, v0\n" + loads + "v_mov_b32_e32 v3, v10", threads=64)
+    assert [h.missing for h in run.report.hazards] == [
+        "needs s_waitcnt for its lgkmcnt between them"
+    ]
 
 
 def test_waits_that_no_wave_reached_are_told_apart() -> None:
@@ -565,6 +634,11 @@ def test_a_wave_without_active_lanes_reads_no_vector_register() -> None:
     assert undefined(text.format(exec=4)) == [("v_mov_b32_e32", "v2")]
 
 
+@pytest.mark.parametrize("read", ["v_readfirstlane_b32 s12, v40", "v_readlane_b32 s12, v40, 3"])
+def test_reads_of_inactive_lanes_are_reads(read: str) -> None:
+    assert undefined(f"s_mov_b64 exec, 0\n{read}\n") == [(read.split()[0], "v40")]
+
+
 def test_loads_define_registers_and_lds() -> None:
     assert undefined(LOAD + VM + "v_mov_b32_e32 v3, v2") == []
     assert undefined(FILL + VM + "ds_read_b32 v2, v1\n" + WAIT) == []
@@ -678,6 +752,34 @@ def test_orders() -> None:
 def test_hazards_do_not_depend_on_the_order(order: Order) -> None:
     run = Run(WRITE + BARRIER + READ_OTHER + USE, run_orders=[order])
     assert run.hazards() == [("lds", "ds_write_b32", "ds_read_b32")]
+
+
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_a_wave_that_polls_lets_the_others_run(waiting: int) -> None:
+    """The other one needs several turns before it stores what the poll waits for."""
+    text = f"""
+        v_mov_b32_e32 v3, 0
+        v_mov_b32_e32 v4, 7
+        s_mov_b32 s13, 50
+        s_cmp_eq_u32 s3, {waiting}
+        s_cbranch_scc0 .Lwork
+    .Lpoll:
+        global_atomic_add v2, v3, v3, s[6:7] sc0
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s12, v2
+        s_cmp_eq_u32 s12, 7
+        s_cbranch_scc0 .Lpoll
+        s_endpgm
+    .Lwork:
+        s_sub_u32 s13, s13, 1
+        s_cmp_eq_u32 s13, 0
+        s_cbranch_scc0 .Lwork
+        global_atomic_swap v3, v4, s[6:7]
+    """
+    chosen = [order for order in orders(2) if order.wave >= 0]
+    run = Run("v_mov_b32_e32 v5, 0\n" + text, run_orders=chosen, limit=20000)
+    assert run.report.fault is None
+    assert not run.report.hazards
 
 
 def test_no_order_is_refused() -> None:

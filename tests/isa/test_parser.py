@@ -226,6 +226,9 @@ def test_modifier_lookup():
         ("v_add_f32_e32 v0, v1, sym", 1, "operand 'sym' is not understood"),
         ("ds_read_b32 v0, v1 offest:4", 1, "unknown modifier 'offest:4'"),
         ("ds_read_b32 v0, v1 offset:", 1, "unknown modifier 'offset:'"),
+        ("s_nop 0\n\t.long 0x7e040287\n\ts_endpgm", 2, ".long among the instructions puts bytes"),
+        ("k:\n\t;APP\n\ts_nop 0\n.byte 1, 2, 3, 4", 4, ".byte among the instructions"),
+        ("k:\n\t.fill 4, 4, 0\n\ts_endpgm", 2, ".fill among the instructions"),
         ("\t.amdhsa_kernl k", 1, "unknown directive .amdhsa_kernl"),
         ("a:\ns_nop 0\na:", 3, "label a is defined twice"),
         ("\t.amdgpu_metadata\n---\n", 1, "has no .end_amdgpu_metadata"),
@@ -296,6 +299,11 @@ def test_metadata_of_another_type_is_refused_with_its_line(document, message):
 def test_metadata_without_kernels():
     assert parse(metadata("amdhsa.version: [1, 2]")).metadata == {}
     assert parse(metadata("amdhsa.kernels: []")).metadata == {}
+
+
+def test_padding_behind_the_end_and_data_elsewhere_are_no_instructions():
+    text = "k:\n s_nop 0\n s_endpgm\n .fill 256, 4, 0xbf9f0000\n .section .rodata\n .long 7\n"
+    assert [i.opcode for i in parse(text).instructions] == ["s_nop", "s_endpgm"]
 
 
 def test_many_labels_on_one_line():

@@ -54,7 +54,7 @@ def test_what_is_no_assembly(tmp_path: Path) -> None:
     binary.write_bytes(b"\x7fELF\xff\xfe")
     for path, message in (
         (empty, "the text has no kernel: not a single instruction"),
-        (binary, "this is no text; a code object has to be disassembled first"),
+        (binary, "this is no text; give the assembly that the compiler writes"),
         (tmp_path, "this is a directory; name a .s file in it"),
     ):
         with pytest.raises(AssemblyError, match=message):
