@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from .compiler import INSTALL, CompiledKernel, MissingComponent
 from .emulator import Report, RunResult
 from .isa import read_assembly
-from .launch_file import Prepared, prepare
+from .launch_file import LaunchFileError, Prepared, prepare
 
 if TYPE_CHECKING:
     from .numerics.emulation import EmulatedLaunch
@@ -40,10 +40,15 @@ def foreign(assembly: Path, description: Path) -> Prepared:
 
     Raises:
         LaunchFileError, AssemblyError, LaunchError: see :func:`~mxfp4kernels.launch_file.prepare`.
+        LaunchFileError: a buffer would be saved over the assembly.
         AssemblyError: it is a directory, or no text, or has no kernel.
         OSError: a file cannot be read.
     """
-    return prepare(read_assembly(assembly), description)
+    launch = prepare(read_assembly(assembly), description)
+    for saved in launch.saved:
+        if saved.path.resolve() == assembly.resolve():
+            raise LaunchFileError(f"save: {saved.path} is the assembly; name another file")
+    return launch
 
 
 @dataclass(frozen=True)

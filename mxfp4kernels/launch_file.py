@@ -22,7 +22,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,27 @@ KEYS = (
     "instruction_limit",
 )
 BUFFER_KEYS = ("buffer", "npy", "shape", "dtype", "size", "fill", "read_only", "save")
+BUFFER_LIMIT = 1 << 34
+"""Bytes of a buffer."""
 
 
 class LaunchFileError(ValueError):
     """A launch description that cannot be understood or does not fit the kernel."""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc] # PyYAML has no types
+    """YAML in which no key may come twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                line = key.start_mark.line + 1
+                raise LaunchFileError(f"line {line}: key {name} comes twice; keep one")
+            seen.add(name)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 @dataclass(frozen=True)
@@ -150,16 +167,23 @@ def prepare(assembly: str, path: Path) -> Prepared:
     memory = Memory()
     values: list[int | float | bytes] = []
     saved: list[Saved] = []
-    for position, entry in enumerate(_list(plain, "arguments", path)):
+    entries = _list(plain, "arguments", path)
+    taken = {path.resolve(): "this launch description"}
+    taken |= dict.fromkeys(_inputs(entries, path.parent), "read by the launch")
+    for position, entry in enumerate(entries):
         try:
             value, keep = _argument(entry, memory, path.parent)
-            _check_file(keep, saved)
-        except (LaunchFileError, TypeError, ValueError, MemoryError) as error:
+            _check_file(keep, saved, taken)
+        except (LaunchFileError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise LaunchFileError(f"{path.name}: argument {position}: {error}") from error
         values.append(value)
         saved += keep
     lds = _whole(plain.get("dynamic_lds", 0), f"{path.name}: dynamic_lds")
     chosen = [_whole(one, f"{path.name}: workgroups") for one in _list(plain, "workgroups", path)]
+    if "workgroups" in plain and not chosen:
+        raise LaunchFileError(
+            f"{path.name}: workgroups must name at least one; leave it out to run all"
+        )
     return Prepared(
         program,
         pack_kernarg(program, values, grid, block, lds),
@@ -177,7 +201,9 @@ def prepare(assembly: str, path: Path) -> Prepared:
 
 def _mapping(path: Path) -> Mapping[str, Any]:
     try:
-        plain = yaml.safe_load(path.read_text(encoding="utf-8"))
+        plain = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except LaunchFileError as error:
+        raise LaunchFileError(f"{path.name}: {error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise LaunchFileError(f"{path.name} is neither YAML nor JSON: {error}") from error
     if not isinstance(plain, dict):
@@ -263,16 +289,34 @@ def _buffer(entry: Mapping[str, Any], memory: Memory, folder: Path) -> tuple[int
     if any(buffer.name == name for buffer in memory.buffers):
         raise LaunchFileError(f"an earlier buffer is called {name!r}, too; give each its own name")
     array = _content(entry, folder)
-    writable = not entry.get("read_only", False)
-    address = memory.allocate(name, array, writable=writable)
-    return address, [Saved(array, folder / entry["save"])] if "save" in entry else []
+    read_only = entry.get("read_only", False)
+    if not isinstance(read_only, bool):
+        raise LaunchFileError(f"read_only must be true or false, got {read_only!r}")
+    address = memory.allocate(name, array, writable=not read_only)
+    return address, [Saved(array, folder / _file(entry, "save"))] if "save" in entry else []
 
 
-def _check_file(keep: Sequence[Saved], saved: Sequence[Saved]) -> None:
-    """Refuse a file that could not be written after the run; directories are made."""
+def _file(entry: Mapping[str, Any], key: str) -> str:
+    name = entry[key]
+    if not isinstance(name, str) or not name:
+        raise LaunchFileError(f"{key} must be the name of a file, got {name!r}")
+    return name
+
+
+def _inputs(entries: Sequence[Any], folder: Path) -> Iterator[Path]:
+    """The files that buffers are read from."""
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("npy"), str):
+            yield (folder / entry["npy"]).resolve()
+
+
+def _check_file(keep: Sequence[Saved], saved: Sequence[Saved], taken: Mapping[Path, str]) -> None:
+    """Refuse a file that must not or could not be written after the run; directories are made."""
     for path in (one.path for one in keep):
-        if any(other.path == path for other in saved):
+        if any(other.path.resolve() == path.resolve() for other in saved):
             raise LaunchFileError(f"save: {path} is taken by an earlier buffer; name another file")
+        if path.resolve() in taken:
+            raise LaunchFileError(f"save: {path} is {taken[path.resolve()]}; name another file")
         if path.is_dir():
             raise LaunchFileError(f"save: {path} is a directory; name a file in it")
         above = next(one for one in path.parents if one.exists())
@@ -293,17 +337,50 @@ def _shape(entry: Mapping[str, Any], dtype: np.dtype[Any]) -> tuple[int, ...]:
     return (size // dtype.itemsize,)
 
 
+def _fill(value: object, dtype: np.dtype[Any]) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise LaunchFileError(f"fill must be a number, got {value!r}")
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        if isinstance(value, float) or not limits.min <= value <= limits.max:
+            raise LaunchFileError(
+                f"fill must be a whole number in {limits.min}..{limits.max} for {dtype}, "
+                f"got {value!r}"
+            )
+    elif math.isfinite(value) and abs(value) > float(np.finfo(dtype).max):
+        raise LaunchFileError(
+            f"fill must be at most {np.finfo(dtype).max} for {dtype}, got {value}"
+        )
+    return value
+
+
+def _loaded(entry: Mapping[str, Any], folder: Path) -> Array:
+    beside = [name for name in ("dtype", "fill") if name in entry]
+    if beside:
+        raise LaunchFileError(f"{beside[0]} says nothing beside npy, which brings its own; drop it")
+    name = _file(entry, "npy")
+    loaded = np.load(folder / name, allow_pickle=False)
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise LaunchFileError(f"npy: {name} is an archive of arrays; save one with numpy.save")
+    return np.ascontiguousarray(loaded)
+
+
 def _content(entry: Mapping[str, Any], folder: Path) -> Array:
     given = [name for name in ("npy", "shape", "size") if name in entry]
     if len(given) != 1:
         raise LaunchFileError(f"buffer {entry['buffer']!r} needs one of npy, shape and size")
     if "npy" in entry:
-        loaded: Array = np.load(folder / entry["npy"], allow_pickle=False)
-        return np.ascontiguousarray(loaded)
+        return _loaded(entry, folder)
     dtype = np.dtype(entry.get("dtype", "uint8"))
+    if dtype.kind not in "iuf":
+        raise LaunchFileError(f"dtype must be an integer or a float type, got {dtype}")
     shape = _shape(entry, dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size > BUFFER_LIMIT:
+        raise LaunchFileError(f"a buffer has at most {BUFFER_LIMIT} bytes, got {size}")
     if "fill" in entry:
-        return np.full(shape, entry["fill"], dtype)
+        return np.full(shape, _fill(entry["fill"], dtype), dtype)
     poison = np.full(math.prod(shape) * dtype.itemsize, POISON, np.uint8)
     typed: Array = poison.view(dtype).reshape(shape)
     return typed

@@ -286,7 +286,7 @@ def _store_pair(w: Waves, row: int, values: list[Array], kind: str) -> None:
 
 
 def _source_byte(site: Site, *, to_half: bool = False) -> tuple[int, int]:
-    """The byte ``x + 2 y`` of the source, and the half of the destination, from op_sel's three bits.
+    """Byte ``x + 2 y`` of the source and the half of the destination, from op_sel's three bits.
 
     Raises:
         UnsupportedInstruction: a half of a destination that is written whole.

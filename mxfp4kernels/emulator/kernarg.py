@@ -75,7 +75,13 @@ def pack_kernarg(
         kind = str(argument[".value_kind"])
         if kind.startswith("hidden_"):
             rule = HIDDEN.get(kind)
-            content = (rule(grid, block, dynamic_lds) if rule else 0).to_bytes(size, "little")
+            hidden = rule(grid, block, dynamic_lds) if rule else 0
+            if hidden >= 1 << 8 * size:
+                raise LaunchError(
+                    f"{program.name} is told its {kind} in {size} bytes, got {hidden}; "
+                    "launch a smaller grid, block or dynamic_lds"
+                )
+            content = hidden.to_bytes(size, "little")
         else:
             content = _pack(program.name, position, next(given), size)
         segment[offset : offset + size] = content

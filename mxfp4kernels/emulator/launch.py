@@ -30,9 +30,13 @@ from mxfp4kernels.isa.program import Program
 LDS_LIMIT = 163840
 """Bytes of LDS that a workgroup can have on gfx950."""
 MAX_BLOCK = 1024
+GRID_LIMIT = 2**32 - 1
+"""Work-items along an axis of a grid that a dispatch packet can name."""
 STATE_LIMIT = 1 << 29
 """Bytes of registers and LDS that one batch of workgroups may take."""
 MAX_BATCH = 64
+MAX_WORKGROUPS = 1 << 20
+"""Workgroups of one launch that can be run: far more than the emulator gets through in a day."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,14 @@ def prepare(
             f"{name}: grid {grid} and block {block} must be at least 1 everywhere and a block at "
             f"most {MAX_BLOCK} work-items"
         )
+    if max(grid) > GRID_LIMIT:
+        raise LaunchError(f"{name}: grid {grid} must be at most {GRID_LIMIT} along each axis")
     total = grid[0] * grid[1] * grid[2]
+    if workgroups is None and total > MAX_WORKGROUPS:
+        raise LaunchError(
+            f"{name}: grid {grid} has {total} workgroups, and at most {MAX_WORKGROUPS} can be run "
+            "at once; choose some with workgroups"
+        )
     chosen = tuple(range(total)) if workgroups is None else tuple(int(w) for w in workgroups)
     if any(not 0 <= w < total for w in chosen) or len(set(chosen)) != len(chosen):
         raise LaunchError(f"{name}: workgroups must be distinct and lie in 0..{total - 1}")

@@ -7,9 +7,9 @@ in which the second was issued: its wave had to wait, and a barrier had to follo
 orders waves, so the verdict holds for every interleaving, not only for the one that was run.
 
 For every byte and wave the latest access of each kind is kept. That is enough, because a wait that
-ends an access ends the earlier ones of its wave and kind, too. Scalar and flat accesses are kinds of
-their own: they do not return in order with those of vector memory. For the same reason a wave must
-wait between a store and a scalar load of one byte, whichever comes first. Source: LLVM,
+ends an access ends the earlier ones of its wave and kind, too. Scalar and flat accesses are kinds
+of their own: they do not return in order with those of vector memory. For the same reason a wave
+must wait between a store and a scalar load of one byte, whichever comes first. Source: LLVM,
 SIInsertWaitcnts, which waits for scalar loads before such a store.
 """
 

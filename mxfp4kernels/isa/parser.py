@@ -36,10 +36,11 @@ _DATA_DIRECTIVES_TEXT = """
     amdgpu_indirect_call amdgpu_typeid
 """
 _DATA_DIRECTIVES = frozenset(_DATA_DIRECTIVES_TEXT.split())
-_VALUES = frozenset(
-    """byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128 sleb128
-    fill zero space skip reloc""".split()
-)
+_VALUES_TEXT = """
+    byte short long quad 2byte 4byte 8byte octa int value ascii asciz string uleb128 sleb128
+    fill zero space skip reloc
+"""
+_VALUES = frozenset(_VALUES_TEXT.split())
 """Directives that put bytes where they stand."""
 _ENDS = ("s_endpgm", "s_branch", "s_setpc_b64", "s_code_end", "s_trap")
 """What no wave goes past; padding may follow."""

@@ -20,6 +20,6 @@ def read_assembly(path: Path) -> str:
         raise AssemblyError("this is a directory; name a .s file in it") from None
     except UnicodeDecodeError:
         raise AssemblyError(
-            "this is no text; give the assembly that the compiler writes (clang -S): neither a code "
-            "object nor what llvm-objdump prints of one is read"
+            "this is no text; give the assembly that the compiler writes (clang -S): a code object "
+            "is not read, nor what llvm-objdump prints of one"
         ) from None

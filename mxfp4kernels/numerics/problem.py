@@ -106,8 +106,8 @@ class Problem:
 
     Raises:
         ShapeError: the variant cannot run the shape.
-        ValueError: no token, an unknown routing or content, or ``special`` content for a variant
-            whose activations come quantised.
+        ValueError: no token or too many, an unknown routing or content, or ``special`` content for
+            a variant whose activations come quantised.
     """
 
     variant: Variant
@@ -122,6 +122,11 @@ class Problem:
         shapes.check(self.variant, self.shape)
         if self.tokens < 1:
             raise ValueError(f"tokens must be at least 1, got {self.tokens}")
+        if self.tokens >= layout.TOKEN_MASK:
+            raise ValueError(
+                f"tokens must be at most {layout.TOKEN_MASK - 1}, as a sorted token id has 24 bits "
+                f"for the token, got {self.tokens}"
+            )
         for name, known in (("routing", tuple(ROUTINGS)), ("content", CONTENTS)):
             if getattr(self, name) not in known:
                 raise ValueError(

@@ -130,6 +130,8 @@ def test_weights_beyond_inter_real_are_poison() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"at most 16777214, .* got 99999999999"):
+        Problem(BM32, SMALL, 99999999999)
     with pytest.raises(ValueError, match="tokens must be at least 1, got 0"):
         Problem(BM32, SMALL, 0)
     with pytest.raises(ValueError, match="unknown routing 'none'"):

@@ -132,11 +132,64 @@ def test_numbers_and_bytes_are_packed_by_the_size_of_the_argument(tmp_path: Path
         ({"grid": [4.7]}, "launch.json: grid must be a whole number of at least 1, got 4.7"),
         ({"kernel": ["tree_sum"]}, "launch.json: kernel must be a name"),
         ({"arguments": [BUFFERS[0] | {"dtype": "int33"}]}, "argument 0: data type 'int33'"),
+        ({"arguments": [BUFFERS[0] | {"dtype": "O"}]}, "dtype must be an integer or a float type"),
+        *(
+            (
+                {"arguments": [BUFFERS[0] | {"fill": fill}]},
+                f"argument 0: fill must be a .*number.*, got '?{fill}'?",
+            )
+            for fill in (9999999999, 1.7, "7", True)
+        ),
+        (
+            {"arguments": [BUFFERS[0] | {"dtype": "float16", "fill": 1e9}]},
+            "argument 0: fill must be at most 65504.0 for float16, got 1000000000.0",
+        ),
+        ({"arguments": [{"buffer": "o", "size": 1 << 80}]}, "a buffer has at most 17179869184 byt"),
+        ({"arguments": [{"buffer": "o", "npy": "a.npy", "fill": 1}]}, "fill says nothing beside n"),
+        ({"arguments": [{"buffer": "o", "npy": "a.npy", "dtype": "int8"}]}, "dtype says nothing"),
+        ({"arguments": [{"buffer": "o", "npy": 7}]}, "npy must be the name of a file, got 7"),
+        ({"arguments": [{"buffer": "o", "npy": "b.npz"}]}, "b.npz is an archive of arrays; save"),
+        ({"arguments": [BUFFERS[0] | {"save": 7}]}, "save must be the name of a file, got 7"),
+        ({"arguments": [BUFFERS[0] | {"read_only": "no"}]}, "read_only must be true or false, got"),
+        ({"arguments": [BUFFERS[0] | {"save": "./launch.json"}, BUFFERS[1]]}, "this launch descri"),
+        ({"arguments": [BUFFERS[0] | {"save": "a.npy"}, BUFFERS[1]]}, "a.npy is read by the laun"),
+        (
+            {"arguments": [BUFFERS[0], BUFFERS[0] | {"buffer": "b", "save": "x/../out.npy"}]},
+            "argument 1: save: .*out.npy is taken by an earlier buffer",
+        ),
+        ({"workgroups": []}, "launch.json: workgroups must name at least one; leave it out"),
     ],
 )
 def test_refusals_name_the_place(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    np.savez(tmp_path / "b.npz", one=np.zeros(4))
     with pytest.raises(LaunchFileError, match=message):
         described(tmp_path, **changes)
+
+
+def test_a_key_comes_once(tmp_path: Path) -> None:
+    path = tmp_path / "launch.yaml"
+    path.write_text("grid: [1]\nblock: [64]\ngrid: [2]\n")
+    with pytest.raises(LaunchFileError, match=r"launch\.yaml: line 3: key grid comes twice"):
+        prepare(FOREIGN, path)
+    path.write_text("arguments:\n  - {buffer: a, size: 4, size: 8}\n")
+    with pytest.raises(LaunchFileError, match="line 2: key size comes twice"):
+        prepare(FOREIGN, path)
+
+
+def test_the_assembly_is_not_written_over(tmp_path: Path) -> None:
+    described(tmp_path, arguments=[BUFFERS[0] | {"save": "k.s"}, BUFFERS[1]])
+    (tmp_path / "k.s").write_text(FOREIGN)
+    with pytest.raises(LaunchFileError, match=r"k\.s is the assembly; name another file"):
+        execution.foreign(tmp_path / "k.s", tmp_path / "launch.json")
+
+
+def test_a_grid_that_no_one_could_run(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match="has 2000000000 workgroups, and at most 1048576 can"):
+        described(tmp_path, grid=[2000000000]).run()
+    with pytest.raises(LaunchError, match="must be at most 4294967295 along each axis"):
+        described(tmp_path, grid=[99999999999]).run()
+    some = described(tmp_path, grid=[2000000000], workgroups=[1])
+    assert some.run().workgroups == (1,)
 
 
 def test_too_few_arguments_are_the_emulators_to_refuse(tmp_path: Path) -> None:
