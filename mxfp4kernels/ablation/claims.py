@@ -28,6 +28,17 @@ CONFIRMED, DIFFERS, CONTRADICTED = "confirmed", "differs", "contradicted"
 NO_EFFECT, ACTS, NOT_APPLICABLE = "no effect", "acts", "not applicable"
 NOT_STATED, NOT_STATIC = "not stated", "needs a device"
 
+VERDICTS: Mapping[str, str] = {
+    CONFIRMED: "our counts show what is claimed",
+    DIFFERS: "they show it, in another amount than published",
+    CONTRADICTED: "they show the opposite, or nothing where something is claimed",
+    ACTS: "the flag changes the code; no amount is claimed",
+    NO_EFFECT: "the flag changes nothing there; no amount is claimed",
+    NOT_STATED: "nothing is claimed",
+    NOT_STATIC: "a device time, which no count can show",
+    NOT_APPLICABLE: "the flag does not act in this variant",
+}
+
 NON_MFMA_VECTOR = ("VALU", "ACC", "TRANS")
 """All that issues through the vector port besides MFMA: the message's "non-MFMA VALU"."""
 

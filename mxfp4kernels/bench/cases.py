@@ -14,7 +14,7 @@ from .procedure import SEEDS
 
 OURS = "mxfp4kernels"
 """The implementation that is this package."""
-TOKENS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+TOKENS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 """Numbers of tokens of a whole curve: those that the published tuning has entries for."""
 AGAIN = " (again)"
 """Ends the label of the baseline's second, independent graph: the A/A pair."""

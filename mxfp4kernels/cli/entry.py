@@ -34,7 +34,7 @@ start here:
   mxfp4kernels ablate                                 every flag setting, to data/isa/
   mxfp4kernels ablate --factorial native_packed_max+interleaved_quant -o factorial
   mxfp4kernels verify gemm1/bm32_nt --m 64            run the assembly, compare with float64
-  mxfp4kernels sanitize kernel.s --launch launch.yml  races and missing waits of any gfx950 kernel
+  mxfp4kernels sanitize kernel.s --launch launch.yaml  races and missing waits of any kernel
   mxfp4kernels bench --plan                           what a gfx950 device would be asked to time
 
 """
@@ -52,7 +52,8 @@ def make_parser() -> argparse.ArgumentParser:
     """The command line, all verbs added."""
     parser = Parser(
         prog="mxfp4kernels",
-        description="Compile the MXFP4 MoE kernels for gfx950 without a GPU, and read their ISA.",
+        description="The MXFP4 MoE kernels of gfx950: compile, count, emulate, sanitize and model "
+        "them without a GPU; time them with one.",
         epilog=EXAMPLES + _EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

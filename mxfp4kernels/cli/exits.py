@@ -8,7 +8,7 @@ OK, FAILED, USAGE, MISSING, STORAGE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 EXIT_CODES: Mapping[int, str] = {
     OK: "done",
-    FAILED: "a check failed: a claim's verdict, a tolerance, a compilation, a run, a hazard",
+    FAILED: "a check failed: with --check a claim or a tolerance; a compilation, a run, a hazard",
     USAGE: "wrong usage or input: an unknown name, a shape no kernel runs, unreadable assembly",
     MISSING: "something optional is not there: FlyDSL, torch, a linker, a gfx950 device",
     STORAGE: "a file, the cache or the output could not be read or written",

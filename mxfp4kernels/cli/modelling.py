@@ -75,13 +75,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=checked(parse_seed), action=Noted, default=0, help="of the routing"
     )
-    for name in ("--beyond-l2", "--to-hbm"):
+    for name, where in (("--beyond-l2", "miss in L2"), ("--to-hbm", "come from HBM")):
         parser.add_argument(
             name,
             type=float,
             action=Noted,
             default=1.0,
-            help="of a .s file: fraction of global bytes (0..1)",
+            help=f"of a .s file: fraction of global bytes that {where} (default: %(default)s)",
         )
     add_json(parser)
 

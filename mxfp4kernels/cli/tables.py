@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 
 from .. import flags, shapes
@@ -116,6 +117,14 @@ def _variants_of(arguments: argparse.Namespace) -> Sequence[shapes.Variant]:
     return found
 
 
+def _print_tally(verdicts: Counter[object]) -> None:
+    """How often each verdict was given, and what it means."""
+    print()
+    for verdict, number in verdicts.most_common():
+        meaning = claims.VERDICTS.get(str(verdict), "")
+        print(f"{number:4}  {verdict}{f': {meaning}' if meaning else ''}")
+
+
 def claims_verb(arguments: argparse.Namespace) -> int:
     """Check what the pull request says against the counts; needs no compiler."""
     table = counts.read_counts(arguments.counts)
@@ -128,5 +137,7 @@ def claims_verb(arguments: argparse.Namespace) -> int:
     if not arguments.json and not arguments.parity:
         shown = [{name: row[name] for name in claims.COLUMNS if name != "how"} for row in shown]
     emit(shown, arguments.json)
+    if not arguments.json:
+        _print_tally(Counter(row["verdict"] for row in shown))
     failed = any(row["verdict"] in (claims.CONTRADICTED, parity.OUTSIDE) for row in rows)
     return FAILED if arguments.check and failed else OK
