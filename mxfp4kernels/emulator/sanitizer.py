@@ -11,7 +11,8 @@ Three things are done that a device does not do on request:
 
 A read of a register or an LDS byte that nothing has written is reported, too. It is kept per wave
 and register, and per workgroup and byte: a register of which the wave wrote one lane or one byte
-counts as written, and a wave without an active lane may read any vector register.
+counts as written, and a wave without an active lane may read any vector register but by
+``v_readlane`` and ``v_readfirstlane``, which read inactive lanes.
 
 The same run tells which waits carry no order: for every use of a result and every pair of accesses
 it is known whether the order rests on one wait, or one barrier, alone. What no order rests on can
@@ -67,7 +68,7 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """No hazard, no undefined read, and no difference that atomics do not explain."""
+        """No hazard, no undefined read, and no difference outside buffers that receive atomics."""
         return not (self.hazards or self.undefined) and all(d.atomic for d in self.differences)
 
     def beyond(self, other: Report) -> tuple[Hazard, ...]:

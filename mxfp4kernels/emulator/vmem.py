@@ -9,6 +9,7 @@ import numpy as np
 from mxfp4kernels.emulator import access
 from mxfp4kernels.emulator.atomics import COMBINES, Combination
 from mxfp4kernels.emulator.errors import AccessError
+from mxfp4kernels.emulator.operands import APERTURES
 from mxfp4kernels.emulator.registry import REGISTRY, Execute
 from mxfp4kernels.emulator.site import SCALAR_ROWS, Array, Site
 from mxfp4kernels.emulator.smem import ADDRESS_BITS, ignore_cache_hints
@@ -134,7 +135,10 @@ def _flat_addresses(site: Site, vaddr: int, saddr: int | None) -> Addresses:
 
         def from_vector(w: Waves) -> Reach:
             high = w.v[row + 1].astype(np.int64) << np.int64(32)
-            return Reach((w.v[row] | high) + immediate, w.lanes)
+            at = (w.v[row] | high) + immediate
+            if saddr is None:
+                _refuse_apertures(at, w)
+            return Reach(at, w.lanes)
 
         return from_vector
     base = site.scalar(saddr, 2, read=True)
@@ -145,6 +149,22 @@ def _flat_addresses(site: Site, vaddr: int, saddr: int | None) -> Addresses:
         return Reach(at, w.lanes)
 
     return from_scalar
+
+
+def _refuse_apertures(addresses: Array, w: Waves) -> None:
+    """Flat addresses that mean LDS or scratch.
+
+    Raises:
+        AccessError: an active lane has one.
+    """
+    for name, space in (("shared", "LDS"), ("private", "scratch")):
+        first = APERTURES[f"src_{name}_base"]
+        bad = w.lanes & (addresses >= first) & (addresses <= APERTURES[f"src_{name}_limit"])
+        if bad.any():
+            raise AccessError(
+                int(bad.argmax()),
+                f"flat access to {space} is not implemented; use ds_ or scratch_ instructions",
+            )
 
 
 def _lds_base(site: Site) -> Callable[[Waves], Array]:

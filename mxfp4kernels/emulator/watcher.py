@@ -368,10 +368,16 @@ class Watcher(Scheduler):
                 self._judge(w, at, position, when, space)
 
     def _note_atomics(self, w: Waves, access: Access) -> None:
-        if access.transfer.space == "global" and access.mask.any():
-            buffer = w.memory.find(int(access.addresses[0][access.mask][0]))
-            if buffer is not None:
+        if access.transfer.space == "global":
+            addresses = access.addresses[0][access.mask]
+            while addresses.size:
+                buffer = w.memory.find(int(addresses[0]))
+                if buffer is None:
+                    addresses = addresses[1:]
+                    continue
                 self.ledger.atomics.add(buffer.address)
+                inside = (addresses >= buffer.address) & (addresses < buffer.end)
+                addresses = addresses[~inside]
 
     def _moment(self, w: Waves, position: int) -> Moment:
         slot = int(w.slots[position])

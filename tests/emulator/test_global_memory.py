@@ -36,6 +36,19 @@ def descriptor(address: int, records: int, stride: int = 0, row: int = 4) -> dic
     return {row + i: value for i, value in enumerate(words)}
 
 
+@pytest.mark.parametrize(("base", "name"), [("shared", "LDS"), ("private", "scratch")])
+@pytest.mark.parametrize(
+    "access",
+    ["flat_load_dword v3, v[0:1]", "flat_store_dword v[0:1], v0", "flat_atomic_inc v[0:1], v0"],
+)
+def test_flat_access_to_lds_and_scratch_is_said_to_be_missing(
+    access: str, base: str, name: str
+) -> None:
+    text = f"s_mov_b64 s[2:3], src_{base}_base\nv_mov_b32_e32 v0, 16\nv_mov_b32_e32 v1, s3\n"
+    with pytest.raises(MemoryFault, match=f"lane 0: flat access to {name} is not implemented"):
+        execute(text + access, memory=memory_with()[0])
+
+
 # ---- scalar loads
 
 

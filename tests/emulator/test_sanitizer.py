@@ -38,13 +38,21 @@ HEAD = """
 class Run:
     """A sanitized run of ``HEAD`` and some instructions on 2048 words of input."""
 
-    def __init__(self, text: str, *, threads: int = 128, grid: int = 1, **options: object) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        threads: int = 128,
+        grid: int = 1,
+        both_writable: bool = False,
+        **options: object,
+    ) -> None:
         self.program = assemble(HEAD + text, amdhsa_group_segment_fixed_size=LDS, **KERNEL)
         self.memory = Memory()
         self.out = np.zeros(2048, np.uint32)
         source = np.arange(1000, 3048, dtype=np.uint32)
         addresses = (
-            self.memory.allocate("input", source, writable=False),
+            self.memory.allocate("input", source, writable=both_writable),
             self.memory.allocate("output", self.out),
         )
         self.kernarg = b"".join(address.to_bytes(8, "little") for address in addresses)
@@ -305,6 +313,27 @@ def test_atomics_differ_without_being_a_hazard() -> None:
     assert run.report.clean
     assert run.report.differences
     assert all(d.atomic for d in run.report.differences)
+
+
+def test_atomics_of_one_instruction_to_two_buffers() -> None:
+    """Each wave swaps its number into the first word of both buffers."""
+    text = """
+        v_mov_b32_e32 v2, s6
+        v_mov_b32_e32 v3, s7
+        v_mov_b32_e32 v6, s4
+        v_mov_b32_e32 v7, s5
+        v_mov_b32_e32 v4, s3
+        v_and_b32_e32 v5, 63, v0
+        v_cmp_gt_u32_e32 vcc, 2, v5
+        s_and_b64 exec, exec, vcc
+        v_cmp_eq_u32_e32 vcc, 1, v5
+        v_cndmask_b32_e32 v2, v2, v6, vcc
+        v_cndmask_b32_e32 v3, v3, v7, vcc
+        global_atomic_swap v[2:3], v4, off
+    """
+    run = Run(text, both_writable=True)
+    assert run.report.clean
+    assert {d.buffer for d in run.report.differences} == {"input", "output"}
 
 
 def test_straddling_pages() -> None:
