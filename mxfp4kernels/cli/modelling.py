@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from ..modelled.launches import Launch, Modeller
     from ..modelled.report import TracedUnit
 
+MOST_TOKENS = 2**20
+"""The lists of a launch's tiles grow with M; these take some gigabytes."""
+MOST_GROUPS = 4096
+"""Workgroups of one unit; the record of its waves grows with them."""
 LAUNCH_OPTIONS = ("--m", "--routing", "--seed")
 """They decide the launch of a variant."""
 FOREIGN_OPTIONS = ("--launch", "--groups", "--beyond-l2", "--to-hbm")
@@ -75,13 +79,16 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=checked(parse_seed), action=Noted, default=0, help="of the routing"
     )
-    for name, where in (("--beyond-l2", "miss in L2"), ("--to-hbm", "come from HBM")):
+    for name, default, where in (
+        ("--beyond-l2", 1.0, "miss in L2 (default: 1)"),
+        ("--to-hbm", None, "come from HBM (default: all that miss)"),
+    ):
         parser.add_argument(
             name,
             type=float,
             action=Noted,
-            default=1.0,
-            help=f"of a .s file: fraction of global bytes that {where} (default: %(default)s)",
+            default=default,
+            help=f"of a .s file: fraction of global bytes that {where}",
         )
     add_json(parser)
 
@@ -93,6 +100,8 @@ def time_verb(arguments: argparse.Namespace) -> int:
     from ..timing.constants import read_hardware
 
     if is_assembly(arguments.target):
+        if not 1 <= arguments.groups <= MOST_GROUPS:
+            raise ValueError(f"--groups must lie in 1..{MOST_GROUPS}, got {arguments.groups}")
         rows = _foreign(arguments).rows(arguments.groups, read_hardware())
     else:
         rows = report.launch_rows(*_own(arguments))
@@ -132,6 +141,8 @@ def _own(arguments: argparse.Namespace) -> tuple[Modeller, Launch, FlagSet]:
     refuse(arguments, FOREIGN_OPTIONS, "it is of a .s file, and a variant has its own launch")
     if arguments.arch != ARCHITECTURES[0]:
         raise ValueError(f"the model knows {ARCHITECTURES[0]} alone, got --arch {arguments.arch}")
+    if not 1 <= arguments.m <= MOST_TOKENS:
+        raise ValueError(f"--m must lie in 1..{MOST_TOKENS} to be modelled, got {arguments.m}")
     variant = parse_variant(arguments.target)
     launch = Launch(variant, arguments.shape, arguments.m, arguments.routing, arguments.seed)
     return Modeller(compiler_of(arguments)), launch, arguments.flags

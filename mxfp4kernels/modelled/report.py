@@ -55,16 +55,20 @@ class TracedUnit:
         return page(self.name, self.program, self.simulation.work, run, self.about)
 
 
-def foreign_unit(prepared: Prepared, beyond_l2: float = 1.0, to_hbm: float = 1.0) -> TracedUnit:
+def foreign_unit(
+    prepared: Prepared, beyond_l2: float = 1.0, to_hbm: float | None = None
+) -> TracedUnit:
     """Trace the first workgroup of a launch of any assembly.
 
     Args:
-        beyond_l2, to_hbm: fractions of all global bytes; nothing is known of their reuse.
+        beyond_l2, to_hbm: fractions of all global bytes, the second the first when left out;
+            nothing is known of their reuse.
 
     Raises:
         EmulatorError: the kernel cannot be run.
         ValueError: no occupancy without metadata, or fractions out of order.
     """
+    to_hbm = beyond_l2 if to_hbm is None else to_hbm
     if not 0 <= to_hbm <= beyond_l2 <= 1:
         raise ValueError(f"0 <= to_hbm <= beyond_l2 <= 1 must hold, got {to_hbm} and {beyond_l2}")
     hardware = read_hardware()
@@ -72,7 +76,7 @@ def foreign_unit(prepared: Prepared, beyond_l2: float = 1.0, to_hbm: float = 1.0
     chosen = prepared.workgroups[:1] if prepared.workgroups else (0,)
     made = trace(
         prepared.program, prepared.kernarg, prepared.grid, prepared.block, prepared.memory,
-        workgroups=chosen, dynamic_lds=prepared.dynamic_lds,
+        workgroups=chosen, dynamic_lds=prepared.dynamic_lds, limit=prepared.instruction_limit,
     )  # fmt: skip
     groups = prepared.grid[0] * prepared.grid[1] * prepared.grid[2]
     active = min(int(hardware["compute_units"]), groups)

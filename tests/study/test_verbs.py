@@ -178,3 +178,18 @@ def test_targets_that_are_neither(capsys: pytest.CaptureFixture[str], tmp_path: 
     code, _, err = run(capsys, "verify", str(tmp_path / "kernel.s"))
     assert code == cli.USAGE
     assert "is a .s file, and this verb knows what a variant must do" in err
+
+
+@pytest.mark.parametrize("tokens", ["-3", "0", "99999999"])
+def test_launches_too_small_or_large_to_model(
+    capsys: pytest.CaptureFixture[str], tokens: str
+) -> None:
+    code, _, err = run(capsys, "time", "gemm1/bm128", "--m", tokens)
+    assert code == cli.USAGE
+    assert f"--m must lie in 1..1048576 to be modelled, got {tokens}" in err
+
+
+def test_more_workgroups_than_a_unit_is_modelled_with(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "time", "k.s", "--groups", "100000000000")
+    assert code == cli.USAGE
+    assert "--groups must lie in 1..4096, got 100000000000" in err
