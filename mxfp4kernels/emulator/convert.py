@@ -150,36 +150,30 @@ def _store_field(w: Waves, row: int, value: Array, first: int, bits: int) -> Non
 
 @REGISTRY.add("v_cvt_f32_fp8", "v_cvt_f32_bf8")
 def _unpack_fp8(site: Site, opcode: str, encoding: str) -> Execute:
-    """One byte, picked by the SDWA selector or by byte ``2 * op_sel[1] + op_sel[0]``."""
+    """The low byte, or the one that the SDWA selector picks."""
     site.expect(2)
     sources = Sources(site, encoding)
-    byte = _byte_of_op_sel(site) if sources.sdwa is None else 0
     read = sources.reader(site.operands[1], "b32", 0)
-    codec, shift = _codec(opcode), U32(8 * byte)
+    codec = _codec(opcode)
     result = Result(site, sources, "f32", None)
 
     def execute(w: Waves) -> None:
-        code = (read(w) >> shift & U32(0xFF)).astype(np.intp)
+        code = (read(w) & U32(0xFF)).astype(np.intp)
         result.store(w, codec.decode(code).astype(np.float32))
 
     return execute
 
 
-def _byte_of_op_sel(site: Site) -> int:
-    low, high = site.bits("op_sel", 2, 0)
-    return low * 2 + high
-
-
 @REGISTRY.add("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
 def _unpack_fp8_pair(site: Site, opcode: str, encoding: str) -> Execute:
+    """The low half's two bytes, or those of the half that the SDWA selector picks."""
     site.expect(2)
     sources = Sources(site, encoding)
-    high = site.bits("op_sel", 2, 0)[0] if sources.sdwa is None else 0
     read = sources.reader(site.operands[1], "b32", 0)
     codec, row = _codec(opcode), site.vector(0, 2, write=True)
 
     def execute(w: Waves) -> None:
-        word = read(w) >> U32(16 * high)
+        word = read(w)
         for i in range(2):
             code = (word >> U32(8 * i) & U32(0xFF)).astype(np.intp)
             store32(w, row + i, codec.decode(code).astype(np.float32).view(U32))

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 READ, WRITE, FILL, ATOMIC, SCALAR_READ, FLAT_READ, FLAT_WRITE, FLAT_ATOMIC = range(8)
 """Kinds of access; a fill is a load to LDS, which runs apart from the other LDS operations."""
-LDS_KINDS, GLOBAL_KINDS = 4, 8
+LDS_KINDS, GLOBAL_KINDS, KINDS = 4, 5, 8
+"""How many of the kinds a shadow holds: of LDS, of memory without flat accesses, and with them."""
 OPEN = 2**31 - 1
 """Epoch of an end that has not come yet."""
 PAGE = 4096
@@ -34,7 +35,7 @@ read of a byte that no wave has written."""
 
 def _pairs(first: tuple[int, ...], second: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     """bool [kinds, kinds], set where one kind is in ``first`` and the other in ``second``."""
-    table = np.zeros((GLOBAL_KINDS, GLOBAL_KINDS), np.bool_)
+    table = np.zeros((KINDS, KINDS), np.bool_)
     table[np.ix_(first, second)] = table[np.ix_(second, first)] = True
     return table
 
@@ -187,10 +188,12 @@ class RaceDetector:
         slots: workgroups.
         waves: waves in each.
         lds_bytes: LDS of each.
+        flat: whether there are flat accesses.
     """
 
-    def __init__(self, slots: int, waves: int, lds_bytes: int) -> None:
+    def __init__(self, slots: int, waves: int, lds_bytes: int, flat: bool) -> None:
         self.records = Records()
+        self._page_kinds = KINDS if flat else GLOBAL_KINDS
         self._waves = waves
         self._lds = [self._empty(LDS_KINDS, lds_bytes) for _ in range(slots)]
         self._pages: list[dict[int, npt.NDArray[np.int32]]] = [{} for _ in range(slots)]
@@ -221,7 +224,7 @@ class RaceDetector:
         for page in np.unique(np.concatenate([first[mask], last[mask]])):
             shadow = pages.get(int(page))
             if shadow is None:
-                shadow = pages[int(page)] = self._empty(GLOBAL_KINDS, PAGE)
+                shadow = pages[int(page)] = self._empty(self._page_kinds, PAGE)
             lanes = mask & (first <= page) & (last >= page)
             inside = addresses - page * PAGE
             whole = lanes & (first == last)

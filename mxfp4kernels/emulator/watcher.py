@@ -117,7 +117,9 @@ class Watcher(Scheduler):
         self.last_barrier = np.full(slots, SEVERAL, np.int64)
         self.same_since = np.zeros(slots, np.int64)
         self._idle_turns = 0
-        self.races = RaceDetector(slots if watch else 0, waves_per_workgroup, lds_bytes)
+        transfers = [step.transfer for step in decoded.steps if step.transfer is not None]
+        flat = any(class_of(transfer) == FLAT for transfer in transfers)
+        self.races = RaceDetector(slots if watch else 0, waves_per_workgroup, lds_bytes, flat)
         self._waits = {
             at: waitcnt(step.instruction)
             for at, step in enumerate(decoded.steps)

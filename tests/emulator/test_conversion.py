@@ -225,6 +225,13 @@ def test_unpack_fp8(name: str) -> None:
     assert all(F32.same(got, expected_f32(name, 4 * lane)) for lane, got in enumerate(plain))
 
 
+@pytest.mark.parametrize("text", ["v_cvt_f32_fp8_e64 v1, v0", "v_cvt_pk_f32_bf8_e64 v[2:3], v0"])
+def test_unscaled_unpacking_has_no_op_sel(text: str) -> None:
+    """gfx950 picks the byte by SDWA; LLVM refuses op_sel here."""
+    with pytest.raises(UnsupportedInstruction, match="op_sel is not implemented here"):
+        execute(text + " op_sel:[1,0]", {0: 0})
+
+
 @pytest.mark.parametrize("name", FP8)
 def test_unpack_scaled_fp8(name: str) -> None:
     words = [
