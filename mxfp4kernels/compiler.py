@@ -29,7 +29,7 @@ from .workers import WorkerError, run_all
 ARCHITECTURES = ("gfx950",)
 """The targets that have the scaled MFMA and the LDS that the kernels are written for."""
 
-INSTALL = 'pip install "mxfp4kernels[compile]"'
+INSTALL = 'pip install -e ".[compile]"'
 
 MINIMUM_LLD = 19
 """The first LLD that links code object version 6; older ones refuse it."""

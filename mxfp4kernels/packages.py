@@ -27,12 +27,12 @@ def missing(error: ImportError) -> str:
     """What cannot be imported, and how to get it."""
     name = (error.name or "").partition(".")[0]
     extra = EXTRAS.get(name)
-    wanted = f"mxfp4kernels[{extra}]" if extra else "mxfp4kernels"
+    wanted = f".[{extra}]" if extra else "."
     if isinstance(error, ModuleNotFoundError) and name:
         what = f"{name} is not installed"
     else:
         what = (str(error).strip().splitlines() or ["a package cannot be imported"])[0]
-    return f'{what}; pip install "{wanted}"'
+    return f'{what}; pip install -e "{wanted}"'
 
 
 def ours(error: ImportError) -> bool:

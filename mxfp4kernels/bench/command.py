@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # it needs SciPy, which a plan does not
 
 
 NEEDS = ("scipy", "torch", "numba")
-INSTALL = 'pip install "mxfp4kernels[bench,compile,emulator]"'
+INSTALL = 'pip install -e ".[bench,compile,emulator]"'
 ROUTINGS = ("family-a", "family-b", "balanced", "same", "random", "sparse")
 """Names of :data:`mxfp4kernels.numerics.inputs.ROUTINGS`, whose module imports torch.
 

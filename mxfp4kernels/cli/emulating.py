@@ -95,7 +95,7 @@ class Stopped(RuntimeError):
 def emulating() -> Iterator[None]:
     """What the emulator needs is there, and what it refuses is one clear line."""
     if importlib.util.find_spec("numba") is None:
-        raise MissingComponent('the emulator needs numba; pip install "mxfp4kernels[emulator]"')
+        raise MissingComponent('the emulator needs numba; pip install -e ".[emulator]"')
     from ..emulator import EmulatorError
 
     try:

@@ -255,7 +255,7 @@ class TestRefusal:
         )
         code, _, err = run(capsys, "--m", "4")
         assert code == cli.MISSING
-        assert 'needs scipy, which is not installed; pip install "mxfp4kernels[bench,' in err
+        assert 'needs scipy, which is not installed; pip install -e ".[bench,' in err
 
 
 class TestCases:

@@ -564,7 +564,7 @@ class TestRefusals:
     def test_missing_flydsl(self, capsys, no_flydsl) -> None:
         code, message = refused(capsys, "compile", "gemm1/bm64")
         assert code == cli.MISSING
-        assert 'FlyDSL is not installed; pip install "mxfp4kernels[compile]"' in message
+        assert 'FlyDSL is not installed; pip install -e ".[compile]"' in message
 
     def test_cache_that_cannot_be_written(self, capsys) -> None:
         words = ("compile", "gemm1/bm64", "--cache", "/proc/self/ns/cache")
@@ -602,12 +602,12 @@ class TestRefusals:
 
 
 HINTS = {
-    "tqdm": ("mxfp4kernels", 'tqdm is not installed; pip install "mxfp4kernels"'),
-    "yaml": ("mxfp4kernels", 'yaml is not installed; pip install "mxfp4kernels"'),
-    "matplotlib": ("mxfp4kernels.plots", 'pip install "mxfp4kernels[plots]"'),
-    "nbclient": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
-    "nbformat": ("mxfp4kernels.notebooks", 'pip install "mxfp4kernels[notebooks]"'),
-    "torch": ("mxfp4kernels.numerics.verification", 'pip install "mxfp4kernels[compile]"'),
+    "tqdm": ("mxfp4kernels", 'tqdm is not installed; pip install -e "."'),
+    "yaml": ("mxfp4kernels", 'yaml is not installed; pip install -e "."'),
+    "matplotlib": ("mxfp4kernels.plots", 'pip install -e ".[plots]"'),
+    "nbclient": ("mxfp4kernels.notebooks", 'pip install -e ".[notebooks]"'),
+    "nbformat": ("mxfp4kernels.notebooks", 'pip install -e ".[notebooks]"'),
+    "torch": ("mxfp4kernels.numerics.verification", 'pip install -e ".[compile]"'),
 }
 
 
@@ -667,9 +667,7 @@ class TestStart:
             capture_output=True,
             text=True,
         )
-        assert answer.stdout == (
-            'nbformat is not installed; pip install "mxfp4kernels[notebooks]"\n'
-        )
+        assert answer.stdout == ('nbformat is not installed; pip install -e ".[notebooks]"\n')
 
     def test_a_broken_part_of_the_package_itself_is_no_missing_package(self) -> None:
         with (
