@@ -73,7 +73,7 @@ DRAWINGS: tuple[Drawing, ...] = (
     Drawing("ratio-to-hip", curves.ratio_to_hip, curves.data_files()),
     Drawing("flag-contributions", contributions.flag_contributions, curves.data_files()),
     Drawing("stall-stacks", modelled.stall_stacks, (modelled.CAUSES,)),
-    Drawing("modelled-validation", modelled.validation, (modelled.VALIDATION,)),
+    Drawing("modelled-validation", modelled.validation, (modelled.VALIDATION, modelled.UNMAPPED)),
     Drawing("modelled-sensitivity", modelled.sensitivity, (modelled.SENSITIVITY,)),
     Drawing("wave-timelines", modelled.timelines, (modelled.TIMELINE,)),
 )

@@ -19,6 +19,10 @@ from ..files import REPOSITORY, write_bytes
 from .theme import LIGHT, Theme
 
 FIGURES = REPOSITORY / "figures"
+POINTS = 72
+"""Of an inch."""
+ASCENT = 0.93
+"""Of DejaVu Sans: from the baseline to the upper edge of a line, over the size of the type."""
 STYLE = Path(__file__).with_name("style.mplstyle")
 
 
@@ -84,18 +88,24 @@ def write(
     align: str = "left",
     family: str | None = None,
 ) -> None:
-    """Text with its upper edge ``top`` inches below the top of the sheet."""
+    """Text with its upper edge ``top`` inches below the top of the sheet.
+
+    A single line is placed by its baseline, so that texts of one ``top`` and size stand in one
+    line whatever letters they have.
+    """
     width, height = figure.get_size_inches()
+    single = "\n" not in text
+    down = ASCENT * size / POINTS if single else 0
     figure.text(
         left / width,
-        1 - top / height,
+        1 - (top + down) / height,
         text,
         size=size,
         weight=weight,
         color=colour or matplotlib.rcParams["text.color"],
         family=family or matplotlib.rcParams["font.family"],
         ha=align,
-        va="top",
+        va="baseline" if single else "top",
         linespacing=1.35,
     )
 

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..curves.origins import MEASURED, PUBLISHED, Point
-from ..curves.published import ClaimedGain, read_claimed_gains
+from ..curves.origins import MEASURED, PUBLISHED, Launch, Point
 from ..curves.series import Contribution, Sources, contributions, read_all
-from ..flags import FLAGS, acting
+from ..flags import FLAGS, NONE, FlagSet, acting
 from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, styled, write
 from .labels import percent, title_of
 from .series import COLOURS, UNSTABLE, cross_out, state
+from .stated import Claim, claims_of
 from .theme import LIGHT
 
-TOKENS = (4, 64, 512, 4096, 16384)
+TOKENS = (4, 8, 64, 512, 4096, 16384)
+"""Those of every claim, and one between."""
+STEP, WIDTH = 1.19, 1.07
+"""Inches from panel to panel, and of one."""
 STEPS = (5, 10, 20, 50, 100, 200, 500)
 """Percents from tick to tick, for ranges of different width."""
 NOTE_WIDTH = 130
@@ -41,21 +44,21 @@ class Panel:
     tokens: int
     rows: tuple[Row, ...]
     found: tuple[Contribution, ...]
-    claims: tuple[ClaimedGain, ...]
+    claims: tuple[Claim, ...]
 
     @property
     def values(self) -> list[float]:
         """Every percentage in it."""
         points = [one.point for one in self.found]
         ends = [end for point in points for end in (point.value, point.low, point.high)]
-        ends += [end for claim in self.claims for end in (claim.low, claim.high)]
-        return [_percent(end) for end in ends if not math.isnan(end)]
+        stated = [end for claim in self.claims for end in (claim.low, claim.high)]
+        return [*stated, *(_percent(end) for end in ends if not math.isnan(end))]
 
 
 def flag_contributions(sources: Sources | None = None) -> Figure:
     """A row per flag and kernel, a column per M: what the flag is worth by each study."""
-    sources, claims = sources or read_all(), read_claimed_gains()
-    blocks = [[_panel(sources, claims, kernel, tokens) for tokens in TOKENS] for kernel in KERNELS]
+    sources = sources or read_all()
+    blocks = [[_panel(sources, kernel, tokens) for tokens in TOKENS] for kernel in KERNELS]
     panels = [panel for block in blocks for panel in block]
     lanes = list(dict.fromkeys((one.kind, one.device) for panel in panels for one in panel.found))
     lanes.sort(key=lambda lane: lane[0] == MEASURED)
@@ -68,18 +71,18 @@ def flag_contributions(sources: Sources | None = None) -> Figure:
         figure = sheet(9.4, head - 0.1 + total)
         heading(
             figure,
-            "What each change is worth, at five numbers of tokens",
+            "What each change is worth, by the number of tokens",
             "Time without the flag over time with it, in percent above one, routing family A. "
             "Ring: alone, dot: on top of all others, bar: in the order\nof the pull request. "
-            "Triangles: what its commits state, a range where they state one. No mark: no such "
-            "flag there, or no value yet.",
+            'Triangles: what its commits state, zero where it is "level". Grey: no such flag. '
+            "No mark: no value yet.",
         )
         write(figure, 0.12, 0.8, notes, size=8.5, colour=COLOURS[MEASURED])
         top = head
         for block in blocks:
             write(figure, 0.12, top - 0.38, block[0].kernel, size=11, weight="bold")
             for column, panel in enumerate(block):
-                place = Place(2.2 + 1.45 * column, top, 1.3, len(panel.rows) * height)
+                place = Place(2.2 + STEP * column, top, WIDTH, len(panel.rows) * height)
                 axes = axes_at(figure, place)
                 _draw(axes, panel, lanes)
                 _scale(axes, min(values), max(values))
@@ -88,18 +91,46 @@ def flag_contributions(sources: Sources | None = None) -> Figure:
                 write(figure, place.left, top - 0.16, name, size=7.5, colour=LIGHT.muted)
                 axes.tick_params(labelleft=column == 0)
             top += len(block[0].rows) * height + 0.84
-        state(figure, sources, _drawn(panels), top - 0.36)
+        state(figure, sources, _drawn(panels), top - 0.36, "gains, by M")
     return figure
 
 
-def _panel(sources: Sources, claims: Sequence[ClaimedGain], kernel: str, tokens: int) -> Panel:
-    stated = [claim for claim in claims if claim.kernel == kernel]
-    here = [claim for claim in stated if claim.first <= tokens <= (claim.last or tokens)]
+def _panel(sources: Sources, kernel: str, tokens: int) -> Panel:
+    stated = claims_of(kernel)
+    here = [claim for claim in stated if claim.tokens == tokens]
+    rows = _rows_of(kernel, stated)
     found = contributions(sources, kernel, "A", tokens)
-    return Panel(kernel, tokens, tuple(_rows_of(kernel, stated)), tuple(found), tuple(here))
+    for row in (row for row in rows if len(row) > 1):
+        found += together(sources, kernel, row, tokens)
+    return Panel(kernel, tokens, tuple(rows), tuple(found), tuple(here))
 
 
-def _rows_of(kernel: str, claims: Sequence[ClaimedGain]) -> list[Row]:
+def together(sources: Sources, kernel: str, row: Row, tokens: int) -> list[Contribution]:
+    """What several flags are worth at once, by every study; empty where one does not act."""
+    launch = Launch(dispatch(kernel, tokens), "A", tokens)
+    if not set(row) <= acting(launch.variant):
+        return []
+    return [
+        Contribution("+".join(row), study, origin.kind, launch.variant, point, origin.name)
+        for origin in sources.origins
+        for study, without, with_ in _pairs_together(frozenset(row), acting(launch.variant))
+        if (point := origin.gain(launch, without, with_)) is not None
+    ]
+
+
+def _pairs_together(row: FlagSet, everything: FlagSet) -> list[tuple[str, FlagSet, FlagSet]]:
+    """A study with its settings without and with the flags of ``row``."""
+    order = [flag.name for flag in FLAGS if flag.name in everything]
+    before = frozenset(order[: min(map(order.index, row))])
+    settings = ((NONE, row), (everything - row, everything), (before, before | row))
+    return [(study, *pair) for study, pair in zip(STUDIES, settings, strict=True)]
+
+
+def _row_of(one: Contribution) -> Row:
+    return tuple(one.flag.split("+"))
+
+
+def _rows_of(kernel: str, claims: Sequence[Claim]) -> list[Row]:
     """A row for each flag of a kernel, and for each group that a claim is about."""
     names = {name for tokens in TOKENS for name in acting(dispatch(kernel, tokens))}
     single: list[Row] = [(flag.name,) for flag in FLAGS if flag.name in names]
@@ -123,8 +154,8 @@ def _drawn(panels: Sequence[Panel]) -> dict[str, list[Point]]:
     for panel in panels:
         for one in panel.found:
             points.setdefault(one.kind, []).append(one.point)
-    claims = dict.fromkeys(claim for panel in panels for claim in panel.claims)
-    points[PUBLISHED] = [Point(claim.first, claim.low) for claim in claims]
+    claims = [claim for panel in panels for claim in panel.claims]
+    points[PUBLISHED] = [Point(claim.tokens, claim.low) for claim in claims]
     return points
 
 
@@ -134,7 +165,7 @@ def _draw(axes: Axes, panel: Panel, lanes: Sequence[Lane]) -> None:
         _contribution(axes, panel, one, lanes)
     for claim in panel.claims:
         place = panel.rows.index(claim.flags)
-        ends = [_percent(claim.low), _percent(claim.high)]
+        ends = [claim.low, claim.high]
         axes.plot(ends, [place] * 2, "-<", ms=4.5, color=LIGHT.ink, mfc=LIGHT.paper, lw=0.9)
     variant_flags = acting(dispatch(panel.kernel, panel.tokens))
     for place, row in enumerate(panel.rows):
@@ -150,7 +181,7 @@ def _draw(axes: Axes, panel: Panel, lanes: Sequence[Lane]) -> None:
 def _contribution(axes: Axes, panel: Panel, one: Contribution, lanes: Sequence[Lane]) -> None:
     """A mark by its study; those with an interval lie one below another, so that all are seen."""
     lane, share = lanes.index((one.kind, one.device)), 1 / len(lanes)
-    y = panel.rows.index((one.flag,)) + (lane + 0.5) * share - 0.5
+    y = panel.rows.index(_row_of(one)) + (lane + 0.5) * share - 0.5
     colour, x = COLOURS[one.kind], _percent(one.point.value)
     half = 0.3 * share
     if not math.isnan(one.point.low):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -15,8 +16,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ..ablation.published import FIGURES as PUBLISHED_FIGURES
 from ..bench.measured import MEASURED as MEASURED_FOLDER
-from ..curves.origins import CURVE, GAINS, MEASURED
-from ..curves.published import FAMILIES, SOURCES
+from ..curves.origins import CURVE, GAINS, MEASURED, PUBLISHED, Point
+from ..curves.published import FAMILIES, PER_KERNEL, SOURCES, read_sources
 from ..curves.series import (
     TABLE_TOKENS,
     Series,
@@ -27,10 +28,12 @@ from ..curves.series import (
     speedup,
     times,
 )
+from ..files import DATA, read_csv
 from ..shapes import KERNELS
 from .canvas import Place, axes_at, heading, sheet, styled, write
 from .series import (
     ENDS,
+    OTHERS,
     Entry,
     by_kind,
     draw,
@@ -42,7 +45,10 @@ from .series import (
     tokens_axis,
     values_of,
 )
+from .stated import CLAIMS
 from .theme import LIGHT
+
+UNMAPPED = DATA / "timing" / "unmapped.csv"
 
 FAMILY_WORDS = {
     "A": "routing family A: a shared expert, biased scores",
@@ -59,6 +65,8 @@ def data_files() -> tuple[Path, ...]:
     return (
         PUBLISHED_FIGURES,
         SOURCES,
+        CLAIMS,
+        UNMAPPED,
         *(path for path in (CURVE, GAINS) if path.exists()),
         *tables,
     )
@@ -67,14 +75,17 @@ def data_files() -> tuple[Path, ...]:
 def per_m_times(sources: Sources | None = None) -> Figure:
     """One row of panels per kernel, one column per routing family; nothing crosses a column."""
     sources = sources or read_all()
-    panels = {(kernel, family): times(sources, kernel, family) for kernel, family in _PANELS}
+    panels = {
+        (kernel, family): set_apart(times(sources, kernel, family), kernel, family)
+        for kernel, family in _PANELS
+    }
     drawn = by_kind(series for found in panels.values() for series in found)
     values = values_of(point for points in drawn.values() for point in points)
     limits = (min(values) / 1.3, max(values) * 1.4)
     lines = _measured_lines(panels.values(), sources.runs, TIME_ENDS)
     down = row_height(lines)
     with styled():
-        figure = sheet(9.4, 7.2 + down)
+        figure = sheet(9.4, 7.4 + down)
         heading(
             figure,
             "Device time of one launch over the number of tokens",
@@ -90,8 +101,49 @@ def per_m_times(sources: Sources | None = None) -> Figure:
                 axes = axes_at(figure, Place(left, 1.52 + down + 2.78 * row, 3.9, 2.15))
                 _times(axes, panels[kernel, family], sources.runs, limits)
                 axes.set_title(kernel)
-        state(figure, sources, drawn, 6.94 + down)
+        total = sum(row.kernel in PER_KERNEL for row in sources.times.rows)
+        left_out = total - len(drawn[PUBLISHED])
+        counted = (
+            f"Published device times of single kernels at this shape: {total}. Not drawn: "
+            f"{left_out}, of an eager profiler, of the legacy kernels or of rejected variants."
+        )
+        write(figure, 0.12, 6.94 + down, counted, size=8, colour=LIGHT.muted)
+        state(figure, sources, drawn, 7.14 + down)
     return figure
+
+
+def set_apart(found: Sequence[Series], kernel: str, family: str) -> list[Series]:
+    """The same points, but those of kernels that are not ours in a series of their own."""
+    others = _not_ours(kernel, family)
+    apart: list[Series] = []
+    moved: list[Point] = []
+    for series in found:
+        if series.kind != PUBLISHED or series.name == "HIP":
+            apart.append(series)
+            continue
+        theirs = [point for point in series.points if _as_published(point) in others]
+        kept = tuple(point for point in series.points if point not in theirs)
+        moved += theirs
+        apart += [replace(series, points=kept)] if kept else []
+    if moved:
+        apart.append(Series(OTHERS, PUBLISHED, family, tuple(moved)))
+    return sorted(apart, key=lambda series: series.kind != PUBLISHED)
+
+
+def _not_ours(kernel: str, family: str) -> set[tuple[int, str]]:
+    """M and microseconds of FlyDSL rows that no variant of ours is compared with."""
+    sources = read_sources()
+    return {
+        (int(row["M"]), row["published"])
+        for row in read_csv(UNMAPPED)
+        if (row["kernel"], row["backend"]) == (kernel, "flydsl")
+        and sources[row["source"]].family == family
+    }
+
+
+def _as_published(point: Point) -> tuple[int, str]:
+    """As the table writes it."""
+    return point.tokens, f"{point.value:.3f}"
 
 
 def _measured_lines(
@@ -200,7 +252,7 @@ def ratio_to_hip(sources: Sources | None = None) -> Figure:
             axes.grid(visible=False)
             _arrows(axes, sources, kernel)
             axes.set_title(kernel)
-        state(figure, sources, drawn, top + 2.74)
+        state(figure, sources, drawn, top + 2.74, "ratios to HIP")
     return figure
 
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from ..ablation.published import FIGURES as PUBLISHED_FIGURES
 from ..curves.origins import GAINS, Point, read_gains
-from ..curves.published import ROUTINGS
-from ..files import DATA, read_csv
+from ..curves.published import ROUTINGS, ClaimedRatio, read_claimed_ratios
+from ..files import read_csv
 from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import NONE_YET, measured_elsewhere, percent
+from .stated import CLAIMS, TOGETHER, Claim, claims_of, gain, highest
 from .theme import Theme
 
-CLAIMS = DATA / "timing" / "claims.csv"
-SOURCES = (GAINS, CLAIMS)
+SOURCES = (GAINS, CLAIMS, PUBLISHED_FIGURES)
 FAMILY = ROUTINGS["A"]
-CHANGES: Mapping[str, str] = {
-    "bare_pointer_abi": "pointer ABI alone",
-    "gemm2": "waits, hoisting,\ndiv/rem",
-    "hardware_exp2": "hardware\nexp2",
+CHANGES: Mapping[tuple[str, ...], str] = {
+    ("bare_pointer_abi",): "pointer ABI alone",
+    TOGETHER: "waits,\nhoisting,\ndiv/rem",
+    ("hardware_exp2",): "hardware\nexp2",
 }
-"""By the first word of a claim the changes that it is about, in a few words; neighbours with the
-same words are labelled once."""
+"""The changes that a claim is about, in a few words."""
 TICK = 5
 """Percents from one tick to the next."""
 OPEN = "No device has been measured here: which of the two is right is open."
@@ -36,49 +38,14 @@ NEAR_ZERO = 1.1
 _BELOW, _ABOVE = 2.2, 2.4
 """Percent left for labels under zero and above the highest value."""
 _FIRST, _LAST = 0.7, 46000
+Marks = tuple[tuple[float, ...], tuple[float, ...]]
+"""Inches to the right and down, of the ends of a mark in the key."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A gain in percent: as published, lowest and highest, and modelled for the same changes."""
-
-    words: str
-    tokens: int
-    low: float
-    high: float
-    modelled: float
-
-    @property
-    def middle(self) -> float:
-        """Of the published range."""
-        return (self.low + self.high) / 2
-
-
-def gain(change: float) -> float:
-    """How many percent more a kernel does per time whose time changes by ``change`` percent."""
-    return 100 * (1 / (1 + change / 100) - 1)
-
-
-def claims_of(kernel: str) -> list[Claim]:
-    """The claims about a kernel, by M."""
-    made = [
-        Claim(
-            _words(row),
-            int(row["M"]),
-            gain(float(row["published_high_pct"])),
-            gain(float(row["published_low_pct"])),
-            gain(float(row["modelled_pct"])),
-        )
-        for row in read_csv(CLAIMS)
-        if row["kernel"] == kernel
-    ]
-    return sorted(made, key=lambda claim: claim.tokens)
-
-
-def _words(row: Mapping[str, str]) -> str:
-    words = CHANGES[row["claim"].split()[0]]
-    no_change = float(row["published_low_pct"]) == float(row["published_high_pct"]) == 0
-    return f"{words}: level" if no_change else words
+def words_of(claim: Claim) -> str:
+    """What a claim is about, in a few words."""
+    words = CHANGES[claim.flags]
+    return f"{words}: level" if claim.level else words
 
 
 def curve_of(kernel: str) -> list[Point]:
@@ -99,15 +66,15 @@ def hero(theme: Theme) -> Figure:
     """Gain over M: a band for the model, rings for what the commits state."""
     curves = {kernel: curve_of(kernel) for kernel in KERNELS}
     claims = {kernel: claims_of(kernel) for kernel in KERNELS}
-    stated = max(claim.high for found in claims.values() for claim in found)
-    found = max(point.value for curve in curves.values() for point in curve)
+    stated, found = highest([claim for mine in claims.values() for claim in mine])
     measured = measured_elsewhere()
     open_ = OPEN if measured == NONE_YET else SETTLED
     with styled(theme):
-        figure = sheet(9.4, 4.9)
+        figure = sheet(9.4, 5.27)
         heading(
             figure,
-            f"Published: up to {percent(stated)} faster. Modelled: up to {percent(found)}.",
+            f"The published speedups are up to {percent(stated)}; at the same points the model "
+            f"gives at most {percent(found)}",
             "How much faster the pull request made each kernel, over the number of tokens. The "
             f"model has most launches wait for memory,\nso fewer instructions hardly show. {open_}",
             theme,
@@ -120,6 +87,7 @@ def hero(theme: Theme) -> Figure:
             if across == 0:
                 axes.set_ylabel("faster by, %")
         _key(figure, 4.42, theme)
+        write(figure, 0.12, 4.74, conversions(), size=7.5, colour=theme.muted)
         source_line(
             figure,
             "modelled: data/timing/gains.csv, claims.csv; published: commits of ROCm/aiter "
@@ -127,6 +95,26 @@ def hero(theme: Theme) -> Figure:
             theme,
         )
     return figure
+
+
+def conversions() -> str:
+    """How what the commits say became how much faster, by the example of each kind's largest."""
+    rows = read_csv(CLAIMS)
+    less = min(float(row["published_low_pct"]) for row in rows if "faster" in row["text"])
+    large = next(row for row in rows if "large M" in row["text"])
+    ratios = [(one, other) for one in _ratios(after=False) for other in _ratios(after=True)]
+    pairs = [(a.value, b.value) for a, b in ratios if (a.kernel, a.tokens) == (b.kernel, b.tokens)]
+    before, after = max(pairs, key=lambda pair: pair[0] / pair[1])
+    return (
+        f'Published words as gains: "about {percent(-less)} faster" is read as that much less '
+        f"time, so {percent(gain(less), 1)} faster; a ratio to HIP from {before:.2f} to "
+        f"{after:.2f} is\n{percent(100 * (before / after - 1))} faster; "
+        f'"{large["text"]}" is read as less time, and drawn at M={large["M"]} only.'
+    )
+
+
+def _ratios(after: bool) -> list[ClaimedRatio]:
+    return [claim for claim in read_claimed_ratios() if claim.after == after]
 
 
 def _panel(axes: Axes, curve: Sequence[Point], claims: Sequence[Claim], theme: Theme) -> None:
@@ -182,39 +170,75 @@ def _claim(axes: Axes, claim: Claim, theme: Theme) -> None:
 
 
 def _label(axes: Axes, claims: Sequence[Claim], theme: Theme) -> None:
-    """What each claim is about, once for neighbours; above the highest, or below the curve."""
-    for words, group in groupby(claims, key=lambda claim: claim.words):
+    """What each claim is about: once for neighbours of one height, or else beside each."""
+    for words, group in groupby(claims, key=words_of):
         members = list(group)
-        middle = _geometric_mean(claim.tokens for claim in members)
-        top = max(claim.high for claim in members)
-        below = top < NEAR_ZERO
-        axes.annotate(
-            words,
-            (middle, -NEAR_ZERO if below else top),
-            xytext=(0, 0 if below else 8),
-            textcoords="offset points",
-            ha="center",
-            va="top" if below else "bottom",
-            size=8.5,
-            color=theme.ink,
-            linespacing=1.15,
-        )
+        tops = [claim.high for claim in members]
+        if max(tops) - min(tops) < NEAR_ZERO:
+            middle = _geometric_mean([claim.tokens for claim in members])
+            _above(axes, words, middle, max(tops), theme)
+            continue
+        for claim in members[:-1]:
+            _left(axes, words, claim, theme)
+        _above(axes, words, members[-1].tokens, tops[-1], theme)
 
 
-def _geometric_mean(numbers: Iterable[int]) -> float:
-    product, count = 1.0, 0
-    for number in numbers:
-        product, count = product * number, count + 1
-    return float(product ** (1 / count))
+def _above(axes: Axes, words: str, at: float, top: float, theme: Theme) -> None:
+    """Over a mark, or under the axis where it would lie on the curve."""
+    below = top < NEAR_ZERO
+    place, offset = (-NEAR_ZERO, 0) if below else (top, 8)
+    _annotate(
+        axes, words, (at, place), (0, offset), ("center", "top" if below else "bottom"), theme
+    )
+
+
+def _left(axes: Axes, words: str, claim: Claim, theme: Theme) -> None:
+    _annotate(axes, words, (claim.tokens, claim.middle), (-8, 0), ("right", "center"), theme)
+
+
+def _annotate(
+    axes: Axes,
+    words: str,
+    at: tuple[float, float],
+    offset: tuple[float, float],
+    align: tuple[str, str],
+    theme: Theme,
+) -> None:
+    axes.annotate(
+        words,
+        at,
+        xytext=offset,
+        textcoords="offset points",
+        ha=align[0],
+        va=align[1],
+        size=8.5,
+        color=theme.ink,
+        linespacing=1.15,
+        bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.5},
+    )
+
+
+def _geometric_mean(numbers: Sequence[int]) -> float:
+    return float(math.prod(numbers) ** (1 / len(numbers)))
 
 
 def _key(figure: Figure, top: float, theme: Theme) -> None:
-    entries = (
-        ("\N{EM DASH}", "all changes, modelled, with band", theme.compiled),
-        ("\N{BLACK CIRCLE}", "the named change, modelled", theme.compiled),
-        ("\N{WHITE CIRCLE}", "the named change, published", theme.published),
+    """Each mark as the panels have it, and what it stands for."""
+    width, height = figure.get_size_inches()
+    across, point, upright = ((0.0, 0.18), (0, 0)), ((0.09,), (0,)), ((0.09, 0.09), (-0.07, 0.07))
+    bar = {"marker": "_", "markersize": 7, "mew": 1.6, "linewidth": 1.6}
+    ring = {"marker": "o", "markersize": 7, "mew": 1.6, "mfc": theme.paper}
+    dot = {"marker": "o", "markersize": 4.5}
+    entries: tuple[tuple[str, str, Marks, dict[str, Any]], ...] = (
+        ("all changes, modelled, with band", theme.compiled, across, {"linewidth": 2.2}),
+        ("the named change, modelled", theme.compiled, point, dot),
+        ("published", theme.published, point, ring),
+        ("published range", theme.published, upright, bar),
     )
     left = 0.66
-    for glyph, words, colour in entries:
-        write(figure, left, top, f"{glyph} {words}", size=9, colour=colour)
-        left += 0.5 + 0.073 * len(words)
+    for words, colour, (right, down), style in entries:
+        x = [(left + inches) / width for inches in right]
+        y = [1 - (top + 0.08 + inches) / height for inches in down]
+        figure.add_artist(Line2D(x, y, color=colour, **style))
+        write(figure, left + 0.26, top, words, size=9, colour=colour)
+        left += 0.62 + 0.07 * len(words)

@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from ..files import DATA, read_csv
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
-from .labels import measured_elsewhere
+from .labels import measured_elsewhere, percent
 from .theme import LIGHT
 
 TIMING = DATA / "timing"
 CAUSES = TIMING / "causes.csv"
-VALIDATION, SENSITIVITY = TIMING / "validation.csv", TIMING / "sensitivity.csv"
+VALIDATION, UNMAPPED = TIMING / "validation.csv", TIMING / "unmapped.csv"
+SENSITIVITY = TIMING / "sensitivity.csv"
 TIMELINE = TIMING / "timeline.csv"
 SHOWN_TOKENS = tuple(map(str, (4, 64, 512, 4096, 16384)))
 TOKEN_TICKS = tuple(4**power for power in range(8))
@@ -122,8 +123,8 @@ def validation() -> Figure:
             figure,
             "Modelled times against published ones",
             f"{MODELLED} No constant's value is fitted. Bars: band from the constants' ranges. "
-            f"Grey zone: {NEAR:.0%}.\nRows of another tile order or of HIP are no test of the "
-            "model; they are here for completeness.",
+            f"Grey zone: {percent(100 * NEAR)}.\nRows of another tile order or of HIP are no test "
+            "of the model; they are here for completeness.",
         )
         ends = [_of_published(row, name) for row in rows for name in ("low", "modelled", "high")]
         limits = (min(0.5, *ends) - 0.05, max(1.5, *ends) + 0.05)
@@ -135,7 +136,9 @@ def validation() -> Figure:
             axes.set_ylabel("modelled / published" if across == 0 else "")
         for number, (kind, colour) in enumerate(kinds.items()):
             write(figure, 0.72 + 2.1 * number, 4.75, f"\u25cf {kind}", size=9, colour=colour)
-        _origins(figure, "data/timing/validation.csv", "data/published/published.csv")
+        total = len(rows) + len(read_csv(UNMAPPED))
+        counted = f"{len(rows)} of {total} device times of single kernels at this shape; the rest"
+        _origins(figure, "data/timing/validation.csv", f"{counted} are in unmapped.csv")
     return figure
 
 
@@ -176,7 +179,7 @@ def sensitivity() -> Figure:
             figure,
             "Which constant moves the answer most",
             f"{MODELLED} Change of the merged form's time, %, when one constant goes to the ends "
-            f"of its range.\nConstants below {LEAST_SWING} % everywhere left out. "
+            f"of its range.\nConstants below {percent(LEAST_SWING, 1)} everywhere left out. "
             "Thick: gemm1, thin: gemm2.",
         )
         for across, tokens in enumerate(SHOWN_TOKENS):

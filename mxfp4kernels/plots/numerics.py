@@ -10,14 +10,16 @@ from matplotlib.figure import Figure
 from ..ablation.counts import read_counts
 from ..files import read_csv
 from ..flags import ALL, FLAGS, FlagSet, acting, alone, leave_one_out
-from ..shapes import VARIANTS, Variant
+from ..shapes import REFERENCE_SHAPE, VARIANTS, Variant
 from ..study import findings
-from ..study.tables import ERRORS, ERRORS_COLUMNS
+from ..study.tables import ERRORS, ERRORS_COLUMNS, VERIFY
 from .canvas import Place, axes_at, heading, sheet, source_line, styled, write
 from .labels import compiled_here
 from .theme import LIGHT
 
-_ROW, _TOP = 0.26, 1.98
+LAYER = "layer"
+"""What the table calls the kernel of a run of both."""
+_ROW, _TOP = 0.26, 2.18
 _EPILOGUES = {
     "silu_mxfp4": "gemm1: silu, MXFP4",
     "atomic": "gemm2: atomic bf16",
@@ -44,7 +46,8 @@ def bits_and_errors() -> Figure:
             "Left: blue where the output equals that of the parent's form, bit for bit, on every "
             "problem: each flag alone (left square), all others\nwithout it (right); with all "
             "flags, the problems that are equal, of how many. Right: written minus float64 "
-            f"reference,\nin steps of the output format, at the reference shape; {_drawn(errors)}.",
+            "reference,\nin steps of the output format, at the reference shape; the bars at both "
+            f"ends hold what lies beyond, too.\n{_drawn(rows, errors)}",
         )
         axes = axes_at(figure, Place(1.74, _TOP, 3.85, height))
         _matrix(axes, rows)
@@ -58,9 +61,21 @@ def _changed(rows: Sequence[Row]) -> set[tuple[str, str]]:
     return {(row["variant"], row["flags"]) for row in rows if row["bit_equal_to_none"] == "no"}
 
 
-def _drawn(errors: Sequence[Row]) -> str:
-    settings = {(row["kernel"], row["variant"], row["flags"]) for row in errors}
-    return f"every one of {len(settings)} settings is drawn"
+def _drawn(rows: Sequence[Row], errors: Sequence[Row]) -> str:
+    """Which of the settings that were run at the reference shape have a line."""
+    run = {_setting(row) for row in rows if row["shape"] == str(REFERENCE_SHAPE)}
+    drawn = {_setting(row) for row in errors}
+    layers = {setting for setting in run if setting[0] == LAYER}
+    if run - layers != drawn:
+        raise LookupError(f"{ERRORS.name} and {VERIFY.name} differ in their settings")
+    return (
+        f"Drawn are all {len(drawn)} settings of single kernels out of {len(run)} that were run; "
+        f"the other {len(layers)} are of a whole layer."
+    )
+
+
+def _setting(row: Row) -> tuple[str, str, str]:
+    return row["kernel"], row["variant"], row["flags"]
 
 
 def _matrix(axes: Axes, rows: Sequence[Row]) -> None:
@@ -103,6 +118,7 @@ def _square(
 def _histograms(figure: Figure, errors: Sequence[Row], height: float) -> None:
     """One panel per epilogue, every variant and setting a line."""
     gap = 0.42
+    bins = [(float(row["low"]), float(row["high"])) for row in errors]
     each = (height + gap) / len(_EPILOGUES) - gap
     for number, (epilogue, title) in enumerate(_EPILOGUES.items()):
         axes = axes_at(figure, Place(6.5, _TOP + number * (each + gap), 2.7, each))
@@ -110,7 +126,7 @@ def _histograms(figure: Figure, errors: Sequence[Row], height: float) -> None:
             if variant.epilogue == epilogue:
                 _curves(axes, [row for row in errors if _is_of(row, variant)])
         axes.set_title(title, pad=3, size=8.5)
-        axes.set_xlim(-1, 1)
+        axes.set_xlim(min(low for low, _ in bins), max(high for _, high in bins))
         axes.set_ylim(bottom=0)
         axes.set_yticks([])
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])

@@ -17,6 +17,9 @@ from ..curves.series import Series, Sources
 from .canvas import write
 from .theme import LIGHT
 
+OTHERS = "published, of a kernel that is not ours"
+"""Name of a published series whose kernels have another tile than ours."""
+OTHERS_COLOUR = "#8b949e"
 COLOURS = {PUBLISHED: LIGHT.ink, MEASURED: "#009e73", MODELLED: "#0072b2"}
 DASHED_NAMES = ("none", "HIP")
 DASHED = "- -"
@@ -28,6 +31,7 @@ ENDS = {MODELLED: ", with band", MEASURED: ", with interval", PUBLISHED: ""}
 Shape = tuple[str, str]
 """A marker of matplotlib's and the character that stands for it in a key."""
 PUBLISHED_SHAPES: Mapping[str, Shape] = {
+    OTHERS: ("D", "\N{WHITE DIAMOND}"),
     "HIP": ("s", "\N{WHITE SQUARE}"),
     "pull request, before": ("v", "\N{WHITE DOWN-POINTING TRIANGLE}"),
     "pull request, after": ("^", "\N{WHITE UP-POINTING TRIANGLE}"),
@@ -44,7 +48,7 @@ RUN_SHAPES: Sequence[Shape] = (
 
 def draw(axes: Axes, series: Series, runs: Sequence[str]) -> None:
     """Points, or for the model a line; ``runs`` are all that there are, to tell them apart."""
-    colour = COLOURS[series.kind]
+    colour = colour_of(series)
     x = [point.tokens for point in series.points]
     y = [point.value for point in series.points]
     if series.kind == MODELLED:
@@ -71,6 +75,11 @@ def draw(axes: Axes, series: Series, runs: Sequence[str]) -> None:
             axes.plot([point.tokens] * 2, [point.low, point.high], color=colour, linewidth=1)
         if point.unstable:
             cross_out(axes, point.tokens, point.value)
+
+
+def colour_of(series: Series) -> str:
+    """That of its kind, but grey for published kernels that are not ours."""
+    return OTHERS_COLOUR if series.name == OTHERS else COLOURS[series.kind]
 
 
 def cross_out(axes: Axes, x: float, y: float) -> None:
@@ -131,7 +140,7 @@ def entries(
 ) -> list[Entry]:
     """The lines of a key with their colours, each once."""
     found = tuple(found)
-    lines = [(_words(series, runs, ends), COLOURS[series.kind]) for series in found]
+    lines = [(_words(series, runs, ends), colour_of(series)) for series in found]
     if any(point.unstable for series in found for point in series.points):
         lines.append((UNSTABLE, LIGHT.ink))
     return list(dict.fromkeys(lines))
@@ -142,6 +151,8 @@ def _words(series: Series, runs: Sequence[str], ends: Mapping[str, str]) -> str:
     glyph = dashed if series.kind == MODELLED else _shape(series, runs)[1]
     if series.kind == MEASURED:
         glyph = f"{dashed} {glyph}"
+    if series.name == OTHERS:
+        return f"{glyph} {OTHERS}"
     return f"{glyph} {series.name}, {series.origin}{ends[series.kind] if _has_ends(series) else ''}"
 
 
@@ -179,11 +190,20 @@ def tokens_axis(axes: Axes, span: tuple[int, int], found: Iterable[Series] = ())
 
 
 def state(
-    figure: Figure, sources: Sources, drawn: Mapping[str, Sequence[Point]], top: float
+    figure: Figure,
+    sources: Sources,
+    drawn: Mapping[str, Sequence[Point]],
+    top: float,
+    published: str = "",
 ) -> None:
-    """For each kind, in its colour, how many values the figure has of it."""
+    """For each kind, in its colour, how many values the figure has of it.
+
+    ``published`` says what the published ones are, if there are any.
+    """
     there = sources.state()
     words = {kind: _count(drawn.get(kind, ()), there[kind]) for kind in COLOURS}
+    if drawn.get(PUBLISHED) and published:
+        words[PUBLISHED] += f" ({published})"
     if drawn.get(MEASURED):
         words[MEASURED] += f" of {', '.join(sources.devices)}"
     elif sources.rows:

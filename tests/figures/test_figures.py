@@ -27,9 +27,13 @@ from matplotlib.transforms import Bbox
 from mxfp4kernels import plots
 from mxfp4kernels.ablation import counts
 from mxfp4kernels.ablation.counts import COUNTS
+from mxfp4kernels.curves.published import FAMILIES
+from mxfp4kernels.curves.series import read_all, times
 from mxfp4kernels.files import REPOSITORY, TableError, read_csv, write_csv
 from mxfp4kernels.plots import DRAWINGS, FIGURES, Drawing, draw, render
 from mxfp4kernels.plots.canvas import digest
+from mxfp4kernels.plots.series import OTHERS
+from mxfp4kernels.shapes import KERNELS
 
 WITHOUT_COMPILER = """
 import importlib.abc, sys
@@ -225,6 +229,50 @@ def test_no_number_is_typed_into_a_text(module: Path) -> None:
         if NUMBER.search(text) and text not in ALLOWED
     ]
     assert not typed
+
+
+def test_published_times_of_other_kernels_are_set_apart() -> None:
+    """Each row of the table that is drawn at all, and no other."""
+    unmapped = [row for row in read_csv(plots.curves.UNMAPPED) if "128 columns" in row["reason"]]
+    sources = read_all()
+    apart, points = [], 0
+    for kernel, family in itertools.product(KERNELS, FAMILIES):
+        found = times(sources, kernel, family)
+        drawn = plots.curves.set_apart(found, kernel, family)
+        apart += [
+            (kernel, point.tokens, f"{point.value:.3f}")
+            for series in drawn
+            if series.name == OTHERS
+            for point in series.points
+        ]
+        points += sum(len(series.points) for series in drawn)
+        assert sum(len(one.points) for one in found) == sum(len(one.points) for one in drawn)
+    assert points
+    assert sorted(apart) == sorted(
+        (row["kernel"], int(row["M"]), row["published"]) for row in unmapped
+    )
+    assert OTHERS in " ".join(text for text, _ in texts(plots.curves.per_m_times()))
+
+
+def test_published_times_are_counted_alike() -> None:
+    """The two figures of them differ in what they leave out, not in how many there are."""
+    said = [" ".join(text for text, _ in texts(make())) for make in (
+        plots.curves.per_m_times, plots.modelled.validation,
+    )]  # fmt: skip
+    total = re.search(r"times of single kernels at this shape: (\d+)", said[0])
+    compared = re.search(r"(\d+) of (\d+) device times of single kernels", said[1])
+    assert total is not None
+    assert compared is not None
+    assert total[1] == compared[2]
+
+
+@pytest.mark.parametrize("size", [7.5, 9, 13])
+def test_single_lines_of_one_height_share_a_baseline(size: float) -> None:
+    figure = plots.canvas.sheet(4, 2)
+    for text in ("mfma", "s_nop", "dependency", "(y)", "\N{BLACK CIRCLE} x"):
+        plots.canvas.write(figure, 0.1, 0.5, text, size=size)
+    assert {text.get_verticalalignment() for text in figure.texts} == {"baseline"}
+    assert len({text.get_position()[1] for text in figure.texts}) == 1
 
 
 def test_a_changed_count_changes_the_figure(
