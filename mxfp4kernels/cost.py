@@ -37,11 +37,15 @@ class Run:
 
 
 def write_costs(runs: Sequence[Run], path: Path = COSTS) -> None:
-    """Write the table whole, with the machine that it is of.
+    """Write the table whole, with the machine that it is of; other targets' rows are kept.
 
     Raises:
+        TableError: the table that is there has other columns.
         OSError: the file cannot be written.
     """
+    targets = {run.target for run in runs}
+    before = read_csv(path, COLUMNS) if path.exists() else []
+    kept = [row for row in before if row["target"] not in targets]
     machine = {
         "cores": len(os.sched_getaffinity(0)),
         "processor": _processor(),
@@ -60,7 +64,7 @@ def write_costs(runs: Sequence[Run], path: Path = COSTS) -> None:
         }
         for run in runs
     ]
-    write_csv(path, COLUMNS, rows)
+    write_csv(path, COLUMNS, [*kept, *rows])
 
 
 def _processor() -> str:

@@ -74,5 +74,8 @@ def test_records_are_read_back(tmp_path: Path) -> None:
     cost.write_costs(RUNS, path)
     assert cost.seconds_of("ablation", "plots", "empty", path) == 5.0
     assert cost.seconds_of("ablation", "all", "empty", path) == 25.0
+    cost.write_costs([Run("timing", "plots", "empty", 7.0, 2**29)], path)
+    assert cost.seconds_of("ablation", "all", "empty", path) == 25.0, "other targets stay"
+    assert cost.seconds_of("timing", "all", "empty", path) == 7.0
     with pytest.raises(LookupError, match="no cost of ablation plots with full cache in costs"):
         cost.seconds_of("ablation", "plots", "full", path)
