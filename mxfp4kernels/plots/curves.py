@@ -29,7 +29,7 @@ from ..curves.series import (
     times,
 )
 from ..files import DATA, read_csv
-from ..shapes import KERNELS
+from ..shapes import KERNELS, dispatch
 from .canvas import Place, axes_at, heading, sheet, styled, write
 from .series import (
     ENDS,
@@ -49,6 +49,7 @@ from .stated import CLAIMS
 from .theme import LIGHT
 
 UNMAPPED = DATA / "timing" / "unmapped.csv"
+VALIDATION = DATA / "timing" / "validation.csv"
 
 FAMILY_WORDS = {
     "A": "routing family A: a shared expert, biased scores",
@@ -67,6 +68,7 @@ def data_files() -> tuple[Path, ...]:
         SOURCES,
         CLAIMS,
         UNMAPPED,
+        VALIDATION,
         *(path for path in (CURVE, GAINS) if path.exists()),
         *tables,
     )
@@ -113,8 +115,8 @@ def per_m_times(sources: Sources | None = None) -> Figure:
 
 
 def set_apart(found: Sequence[Series], kernel: str, family: str) -> list[Series]:
-    """The same points, but those of kernels that are not ours in a series of their own."""
-    others = _not_ours(kernel, family)
+    """The same points, but those of other kernels than the line's in a series of their own."""
+    others = _not_ours(kernel, family) | _not_the_lines(kernel, family)
     apart: list[Series] = []
     moved: list[Point] = []
     for series in found:
@@ -138,6 +140,20 @@ def _not_ours(kernel: str, family: str) -> set[tuple[int, str]]:
         for row in read_csv(UNMAPPED)
         if (row["kernel"], row["backend"]) == (kernel, "flydsl")
         and sources[row["source"]].family == family
+    }
+
+
+def _not_the_lines(kernel: str, family: str) -> set[tuple[int, str]]:
+    """The same of rows whose variant the dispatch does not run at that M, or not in that order."""
+    routing = f"family-{family.lower()}"
+    return {
+        (int(row["M"]), row["published"])
+        for row in read_csv(VALIDATION)
+        if (row["kernel"], row["backend"], row["routing"]) == (kernel, "flydsl", routing)
+        and not (
+            row["likeness"] == "like for like"
+            and row["variant"] == dispatch(kernel, int(row["M"])).name
+        )
     }
 
 

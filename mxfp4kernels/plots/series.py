@@ -17,7 +17,7 @@ from ..curves.series import Series, Sources
 from .canvas import write
 from .theme import LIGHT
 
-OTHERS = "published, of a kernel that is not ours"
+OTHERS = "published, of another kernel than the line"
 """Name of a published series whose kernels have another tile than ours."""
 OTHERS_COLOUR = "#8b949e"
 COLOURS = {PUBLISHED: LIGHT.ink, MEASURED: "#009e73", MODELLED: "#0072b2"}
@@ -78,7 +78,7 @@ def draw(axes: Axes, series: Series, runs: Sequence[str]) -> None:
 
 
 def colour_of(series: Series) -> str:
-    """That of its kind, but grey for published kernels that are not ours."""
+    """That of its kind, but grey for published kernels that are not the line's."""
     return OTHERS_COLOUR if series.name == OTHERS else COLOURS[series.kind]
 
 
