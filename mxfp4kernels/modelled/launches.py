@@ -30,10 +30,9 @@ from ..timing.device import Estimate, Kernel, estimate, traffic_for
 from ..timing.traffic import Tiles, Traffic
 from ..timing.work import workgroup_of
 
-FILLS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-"""Rows of a block that a trace may have; the mean of a launch is rounded to the nearest."""
-PERSISTENT_TILES = (3, 6)
-"""Tiles per workgroup of a persistent kernel's two traces."""
+PERSISTENT_TILES = (6, 12)
+"""Tiles per workgroup of a persistent kernel's two traces: both are past the start, so that
+their difference is what tiles add. They divide the tiles of a trace's nine blocks evenly."""
 CODE_CONSTANTS = ("trans_cycles", "packed_f32_cycles", "cross_lane_cycles")
 """Constants with a range that the lowered code depends on."""
 
@@ -87,11 +86,9 @@ def tiles_of(launch: Launch) -> Tiles:
 
 
 def fill_of(launch: Launch) -> int:
-    """The mean number of real rows of the launch's blocks, as one of :data:`FILLS`."""
+    """The mean number of real rows of the launch's blocks, to the nearest whole row."""
     pairs = launch.tokens * launch.shape.topk
-    mean = pairs / tiles_of(launch).blocks
-    known = [fill for fill in FILLS if fill <= launch.variant.block_m]
-    return min(known, key=lambda fill: abs(np.log(fill / mean)))
+    return max(1, round(pairs / tiles_of(launch).blocks))
 
 
 class Modeller:

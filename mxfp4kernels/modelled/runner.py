@@ -57,7 +57,7 @@ def outcome_of(task: Task) -> Outcome:
     modeller = _modeller()
     jobs = [Job(task.variant, REFERENCE_SHAPE, flags) for flags in task.settings]
     settings = [sorted(flags) for flags in task.settings]
-    launch = [str(task.variant), task.tokens, task.routing, task.seed, task.band, settings]
+    launch = [str(task.variant), task.tokens, task.routing, task.seed, task.every, settings]
     key = digest([source_digest(), modeller.assembly_digests(jobs), launch])
     store = Cache()
     known = store.get(key)
@@ -65,8 +65,9 @@ def outcome_of(task: Task) -> Outcome:
         known = asdict(run_task(task, modeller))
         store.put(key, known)
     return Outcome(
-        known["rows"], known["causes"], _swings(known["swings"]), _swings(known["gain_swings"])
-    )
+        known["rows"], known["causes"], _swings(known["swings"]), _swings(known["gain_swings"]),
+        {name: _swings(swings) for name, swings in known["moved"].items()},
+    )  # fmt: skip
 
 
 def _swings(stored: Mapping[str, Sequence[float]]) -> Swings:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..files import DATA, write_csv
-from ..flags import NONE, label
+from ..flags import NONE, acting, label
 from ..packages import needed
 
 with needed(__name__):
@@ -23,11 +23,13 @@ with needed(__name__):
 
 from ..cache import CacheError
 from ..compiler import CompileError, MissingComponent
-from ..shapes import REFERENCE_SHAPE
+from ..shapes import REFERENCE_SHAPE, Variant
 from ..steps import run_step
 from .validation import (
+    CLAIMS,
     UNMAPPED,
     VALIDATION,
+    Comparison,
     claim_rows,
     read_published,
     unmapped_rows,
@@ -53,16 +55,11 @@ def study(workers: int = 2) -> Iterator[Path]:
     curve = curve_tasks()
     tasks = [*curve, *published_tasks(published, curve), *claim_tasks()]
     done = list(zip(tasks, outcomes_of(tasks, workers), strict=True))
-    of_curve, of_claims = done[: len(curve)], [pair for pair in done if not pair[0].band]
+    of_curve, of_claims = done[: len(curve)], [pair for pair in done if pair[0].every]
     times = {
         (task.variant, task.tokens, task.routing): (merged_row(task, outcome), outcome.band)
         for task, outcome in done
-        if task.band
-    }
-    settings = {
-        (task.variant, task.tokens, str(row["flags"])): row
-        for task, outcome in of_claims
-        for row in outcome.rows
+        if not task.every
     }
     tables: tuple[tuple[Path, Rows], ...] = (
         (CURVE, curve_rows(of_curve)),
@@ -71,11 +68,25 @@ def study(workers: int = 2) -> Iterator[Path]:
         (SENSITIVITY, sensitivity_rows(of_curve)),
         (VALIDATION, list(validation_rows(published, times))),
         (UNMAPPED, list(unmapped_rows())),
-        (CLAIM_TABLE, list(claim_rows(settings))),
+        (CLAIM_TABLE, list(claim_rows(comparisons(of_claims)))),
     )
     for path, rows in tables:
         write_csv(path, list(rows[0]), rows)
         yield path
+
+
+def comparisons(done: Done) -> dict[tuple[str, Variant, int], Comparison]:
+    """The two forms of every claim and case."""
+    outcomes = {(task.variant, task.tokens): outcome for task, outcome in done}
+    return {
+        (claim.name, variant, tokens): outcomes[variant, tokens].comparison(
+            label(variant, acting(variant, claim.before)),
+            label(variant, acting(variant, claim.after)),
+        )
+        for claim in CLAIMS
+        for variant, tokens in claim.cases
+        if (variant, tokens) in outcomes
+    }
 
 
 def merged_row(task: Task, outcome: Outcome) -> Mapping[str, object]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..flags import NONE, FlagSet, acting, label, study_settings
 from ..shapes import KERNELS, REFERENCE_SHAPE, Variant, dispatch, find_variant
 from ..timing.constants import Constant, Hardware
 from ..timing.device import Estimate
 from .launches import Launch, Modeller
-from .validation import CLAIMS, PublishedRow
+from .validation import CLAIMS, Comparison, Form, PublishedRow
 
 TOKENS = tuple(2**power for power in range(16))
 FAMILY_A, FAMILY_B = "family-a", "family-b"
@@ -22,10 +22,13 @@ WHOLE_TOKENS = (4, 64, 512, 4096, 16384)
 """M at which every constant with a range is moved, in family A; elsewhere :data:`MAIN_CONSTANTS`.
 """
 MAIN_CONSTANTS = (
-    "kernel_fixed", "hbm_read", "mall_read", "l2_read", "mall_latency", "hbm_latency", "smem_cold",
+    "kernel_fixed", "hbm_read", "hbm_write", "mall_read", "mall_write", "l2_read", "l2_latency",
+    "mall_latency", "hbm_latency", "lds_latency", "smem_cold", "smem_l2", "barrier_release",
     "clock_scale",
 )  # fmt: skip
-"""Those that move times and gains most at :data:`WHOLE_TOKENS`."""
+"""All that move a time by :data:`MATTERS` percent or more at :data:`WHOLE_TOKENS`; and ``l2_read``,
+which does where ``mall_read`` is larger."""
+MATTERS = 0.5
 STUDIES = ("presets", "alone", "leave-one-out", "cumulative")
 LOSSY = find_variant("gemm2", "bm128_mxfp4")
 LOSSY_TOKENS = 8192
@@ -39,7 +42,8 @@ class Task:
     """Flag settings of one variant at one M.
 
     Attributes:
-        band: whether the constants' ranges are tried, too.
+        every: whether the constants' ranges are tried on every setting, not only on the parent's
+            and the merged form's.
     """
 
     variant: Variant
@@ -47,7 +51,7 @@ class Task:
     routing: str
     settings: tuple[FlagSet, ...]
     seed: int = 0
-    band: bool = True
+    every: bool = False
 
     @property
     def launch(self) -> Launch:
@@ -70,12 +74,14 @@ class Outcome:
         causes: one per setting and cause: microseconds.
         swings: of the merged form's time.
         gain_swings: of the parent's time over the merged form's; empty without both.
+        moved: of the time of every setting on which the ranges were tried, by its label.
     """
 
     rows: list[dict[str, object]]
     causes: list[dict[str, object]]
     swings: Swings
     gain_swings: Swings
+    moved: dict[str, Swings] = field(default_factory=dict)
 
     @property
     def band(self) -> tuple[float, float]:
@@ -86,6 +92,27 @@ class Outcome:
     def gain_band(self) -> tuple[float, float]:
         """Relative low and high end of the parent's time over the merged form's."""
         return ends(self.gain_swings)
+
+    def change_band(self, before: str, after: str) -> tuple[float, float]:
+        """Relative low and high end of the second setting's time over the first's.
+
+        A constant moves both times at once.
+        """
+        first, second = self.moved[before], self.moved[after]
+        return ends({name: _ratio(second[name], first[name]) for name in second})
+
+    def form(self, flags: str) -> Form:
+        """A setting by its label, as claims compare it."""
+        row = next(row for row in self.rows if row["flags"] == flags)
+        causes = {
+            str(one["cause"]): float(str(one["us"])) for one in self.causes if one["flags"] == flags
+        }
+        us, cycles = (float(str(row[name])) for name in ("us", "cycles_per_tile"))
+        return Form(us, cycles, str(row["bound"]), causes)
+
+    def comparison(self, before: str, after: str) -> Comparison:
+        """Two settings by their labels."""
+        return Comparison(self.form(before), self.form(after), self.change_band(before, after))
 
 
 def ends(swings: Swings) -> tuple[float, float]:
@@ -129,17 +156,21 @@ def claim_tasks() -> list[Task]:
             pair = [acting(variant, claim.before), acting(variant, claim.after)]
             keys.setdefault((variant, tokens), []).extend(pair)
     return [
-        Task(v, m, FAMILY_A, tuple(dict.fromkeys(settings)), band=False)
+        Task(v, m, FAMILY_A, tuple(dict.fromkeys(settings)), every=True)
         for (v, m), settings in keys.items()
     ]
 
 
 def run_task(task: Task, modeller: Modeller) -> Outcome:
-    """Model a task's settings, and what the ranges of the constants do to the merged form."""
+    """Model a task's settings, and what the ranges of the constants do to some of them."""
     estimates = {flags: modeller.estimate(task.launch, flags) for flags in task.settings}
     moved = _to_move(task, modeller.hardware)
-    pair = {flags: estimates[flags] for flags in (NONE, task.merged) if flags in estimates}
-    times = {flags: _moved(task, modeller, flags, made, moved) for flags, made in pair.items()}
+    tried = task.settings if task.every else (NONE, task.merged)
+    times = {
+        flags: _moved(task, modeller, flags, estimates[flags], moved)
+        for flags in tried
+        if flags in estimates
+    }
     merged = times[task.merged]
     gains = {}
     if NONE in times and task.merged != NONE:
@@ -150,12 +181,13 @@ def run_task(task: Task, modeller: Modeller) -> Outcome:
         for flags, made in estimates.items()
         for cause, us in made.causes.items()
     ]
-    return Outcome(rows, causes, merged, gains)
+    by_label = {label(task.variant, flags): swings for flags, swings in times.items()}
+    return Outcome(rows, causes, merged, gains, by_label)
 
 
 def _to_move(task: Task, hardware: Hardware) -> tuple[Constant, ...]:
     whole = task.tokens in WHOLE_TOKENS and task.routing == FAMILY_A and len(task.settings) > 1
-    known = [c for c in hardware.ranged if task.band and (whole or c.name in MAIN_CONSTANTS)]
+    known = [c for c in hardware.ranged if whole or c.name in MAIN_CONSTANTS]
     return tuple(known)
 
 

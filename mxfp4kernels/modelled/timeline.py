@@ -26,7 +26,7 @@ from ..timing.timeline import binned, segments_of
 
 TIMELINE = DATA / "timing" / "timeline.csv"
 LAUNCH = Launch(find_variant("gemm2", "bm128_nonatomic"), REFERENCE_SHAPE, 4096)
-BIN_CLOCKS = 80
+BIN_CLOCKS = 160
 
 
 def timeline_rows(modeller: Modeller, flags: FlagSet) -> list[dict[str, object]]:

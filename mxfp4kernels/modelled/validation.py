@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..ablation.published import FIGURES
 from ..files import DATA, read_csv
-from ..flags import FlagSet, label
+from ..flags import FlagSet
 from ..shapes import KERNELS, TILE_N, Variant, dispatch, find_variant
 
 VALIDATION, UNMAPPED = DATA / "timing" / "validation.csv", DATA / "timing" / "unmapped.csv"
@@ -37,7 +37,6 @@ _EXCLUDED: Mapping[str, str] = {
 ROUTING_OF = {"tuner": "family-b", "notes": "family-a"}
 
 Times = Mapping[tuple[Variant, int, str], tuple[Mapping[str, object], tuple[float, float]]]
-Settings = Mapping[tuple[Variant, int, str], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -288,23 +287,88 @@ def verdict_of(low: float, high: float, change: float) -> str:
     return EXPLAINED
 
 
-def claim_rows(settings: Settings) -> list[dict[str, object]]:
-    """One line per claim and case: both changes, the verdict, and what bounds both forms."""
+@dataclass(frozen=True)
+class Form:
+    """One of the two modelled forms that a claim compares.
+
+    Attributes:
+        us, cycles_per_tile, bound: as in the curve.
+        causes: microseconds by cause.
+    """
+
+    us: float
+    cycles_per_tile: float
+    bound: str
+    causes: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both forms of a claim, and the relative ends of the second's time over the first's."""
+
+    before: Form
+    after: Form
+    band: tuple[float, float]
+
+    @property
+    def change(self) -> float:
+        """Of the time, in percent."""
+        return 100 * (self.after.us / self.before.us - 1)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The band of :attr:`change`, in percent."""
+        low, high = (100 * (self.after.us / self.before.us * (1 + end) - 1) for end in self.band)
+        return low, high
+
+
+Comparisons = Mapping[tuple[str, Variant, int], Comparison]
+"""By claim, variant and M."""
+SEEN = 0.01
+"""Microseconds that a cause must change by to be named in a mechanism."""
+
+
+def mechanism_of(forms: Comparison) -> str:
+    """What bounds both forms, and the causes that lose and gain most time from one to the other.
+
+    Where the memory bounds a launch, what waves save elsewhere they wait for memory instead.
+    """
+    before, after = forms.before, forms.after
+    same = f"bound by {after.bound} in both forms"
+    parts = [
+        same if before.bound == after.bound else f"bound by {before.bound}, then {after.bound}"
+    ]
+    moved = {cause: us - before.causes[cause] for cause, us in after.causes.items()}
+    least, most = min(moved, key=moved.__getitem__), max(moved, key=moved.__getitem__)
+    if moved[least] <= -SEEN:
+        parts.append(_moved_cause("falls", least, before.causes[least], after.causes[least]))
+    if moved[most] >= SEEN:
+        parts.append(_moved_cause("rises", most, before.causes[most], after.causes[most]))
+    return "; ".join(parts if len(parts) > 1 else [*parts, f"no cause changes by {SEEN} us"])
+
+
+def _moved_cause(verb: str, cause: str, before: float, after: float) -> str:
+    by = f" by {100 * abs(after / before - 1):.0f} %" if before >= SEEN else ""
+    return f"{cause} {verb}{by} ({before:.2f} to {after:.2f} us)"
+
+
+def claim_rows(comparisons: Comparisons) -> list[dict[str, object]]:
+    """One line per claim and case: both changes, the verdict, and what bounds both forms.
+
+    The modelled change has a band, in percent, and a mechanism, see :func:`mechanism_of`.
+    """
     return [
-        _claim_row(claim, variant, tokens, settings)
+        _claim_row(claim, variant, tokens, comparisons[claim.name, variant, tokens])
         for claim in CLAIMS
         for variant, tokens in claim.cases
     ]
 
 
 def _claim_row(
-    claim: TimingClaim, variant: Variant, tokens: int, settings: Settings
+    claim: TimingClaim, variant: Variant, tokens: int, forms: Comparison
 ) -> dict[str, object]:
-    before = settings[variant, tokens, label(variant, claim.before)]
-    after = settings[variant, tokens, label(variant, claim.after)]
-    change = 100 * (float(str(after["us"])) / float(str(before["us"])) - 1)
     low, high = claim.published
-    cycles = [float(str(row["cycles_per_tile"])) for row in (before, after)]
+    least, most = forms.ends
     return {
         "claim": claim.name,
         "text": claim.text,
@@ -313,11 +377,14 @@ def _claim_row(
         "M": tokens,
         "published_low_pct": f"{low:.1f}",
         "published_high_pct": f"{high:.1f}",
-        "modelled_pct": f"{change:.2f}",
-        "before_us": f"{before['us']:.3f}",
-        "after_us": f"{after['us']:.3f}",
-        "before_cycles_per_tile": f"{cycles[0]:.0f}",
-        "after_cycles_per_tile": f"{cycles[1]:.0f}",
-        "bound": after["bound"],
-        "verdict": verdict_of(round(low, 1), round(high, 1), round(change, 2)),
+        "modelled_pct": f"{forms.change:.2f}",
+        "low": f"{least:.2f}",
+        "high": f"{most:.2f}",
+        "before_us": f"{forms.before.us:.3f}",
+        "after_us": f"{forms.after.us:.3f}",
+        "before_cycles_per_tile": f"{forms.before.cycles_per_tile:.0f}",
+        "after_cycles_per_tile": f"{forms.after.cycles_per_tile:.0f}",
+        "bound": forms.after.bound,
+        "mechanism": mechanism_of(forms),
+        "verdict": verdict_of(round(low, 1), round(high, 1), round(forms.change, 2)),
     }

@@ -52,6 +52,7 @@ class Column(IntEnum):
     ``LGKM_WAIT``: thresholds of an ``s_waitcnt``, -1 for no wait. ``PRIORITY``: what ``s_setprio``
     sets, else -1. ``READ``, ``WRITE`` and their ends: ranges in the register lists. ``SOURCE``,
     ``RESULT`` and their ends: registers of an MFMA's third source and destination, -1 for none.
+    ``DWORDS``: what a vector memory instruction moves for a lane, by its opcode; 1 for less.
     """
 
     UNIT = 0
@@ -71,6 +72,7 @@ class Column(IntEnum):
     SOURCE_END = 14
     RESULT = 15
     RESULT_END = 16
+    DWORDS = 17
 
 
 class Code(NamedTuple):
@@ -87,6 +89,7 @@ class Code(NamedTuple):
 
 
 _MFMA_SIZE = re.compile(r"_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_")
+_DWORDS = re.compile(r"_dwordx(\d)\b")
 _NARROW = ("2", "3", "4")
 """cbsz and blgp of FP6 (2, 3) and FP4 (4) operands; 0 and 1 are FP8 and BF8."""
 _MEMORY = {
@@ -179,6 +182,9 @@ def _lower(instruction: Instruction, hardware: Hardware) -> tuple[int, int, Colu
         if kind_of(instruction).of is InstructionClass.TRANS:
             wait = period * int(hardware["trans_wait"])
             row[Column.LATENCY] = int(hardware["trans_cycles"]) + wait
+    elif Unit.LOAD <= unit <= Unit.ATOMIC:
+        wide = _DWORDS.search(instruction.opcode)
+        row[Column.DWORDS] = int(wide[1]) if wide else 1
     elif unit is Unit.LDS_WRITE:
         row[Column.HOLD] = period + period * access.data.bit_count()
     elif unit is Unit.WAIT:

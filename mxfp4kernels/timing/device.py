@@ -27,6 +27,8 @@ MEMORY_WAITS = ("vmcnt", "front_end")
 WAVES, BYTES, LAUNCH = "waves", "bytes", "launch"
 """Where the time of a launch comes from, see :class:`Estimate`."""
 FIXED = "fixed"
+LATENCY = "memory latency"
+"""Also what bounds a launch whose first data takes longer than all the bytes behind it."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Estimate:
         tile_clocks: ``clocks`` per tile of the fullest unit.
         tiles_per_unit: tiles of that unit.
         basis: where the time comes from: ``waves``, the simulated unit; ``bytes``, what the memory
-            needs for all bytes; ``launch``, the rate at which workgroups are handed out.
+            needs for all bytes and atomics; ``launch``, the rate at which workgroups are given out.
         bound: what bounds it: ``hbm``, ``fabric``, ``l2``, ``atomics``, ``launch``, or the waves'
-            most frequent cause.
+            most frequent cause; see :func:`_bound`.
         causes: microseconds by cause, see :func:`attribute`; they add up to ``us``.
         simulation, run: the simulated unit that ``causes`` come from, and what it did.
         busy: part of the time that fabric, HBM, L2 and atomic units are busy.
@@ -168,7 +170,7 @@ def estimate(
         tile_clocks=total / load.most,
         tiles_per_unit=load.most,
         basis=LAUNCH if launch > timed.clocks else basis,
-        bound=LAUNCH if launch > timed.clocks else _bound(busy, causes),
+        bound=LAUNCH if launch > timed.clocks else _bound(busy, causes, basis),
         causes=causes | {FIXED: hardware["kernel_fixed"]},
         simulation=timed.simulation,
         run=timed.run,
@@ -274,9 +276,8 @@ class _Case:
         return replace(equal, clocks=max(bytes_alone, min(equal.clocks, needed)))
 
     def demand(self) -> float:
-        """Clocks that fabric, HBM or the L2s need for the launch."""
-        busy = self.busy(1.0)
-        return max(busy["fabric"], busy["hbm"], busy["l2"])
+        """Clocks that fabric, HBM, the L2s or the atomic units need for the launch."""
+        return max(self.busy(1.0).values())
 
     def lead(self, run: UnitRun) -> float:
         """Clocks until the first operand of the first workgroup is there."""
@@ -365,11 +366,12 @@ class _Case:
             needed = np.where(written, 1 / write, 1 / read) * far[stream] * bytes_
             return float(needed.sum()) * per_clock * self.clock / 1000
 
-        reach = hbm_part(hardware, active)
+        reads = hardware["hbm_read"] * hbm_part(hardware, active)
+        writes = hardware["hbm_write"] * hbm_part(hardware, active, written=True)
         lanes = float(access[unit == Unit.ATOMIC, Field.LANES].sum())
         return {
             "fabric": part(state.beyond_l2, hardware["mall_read"], hardware["mall_write"]),
-            "hbm": part(state.to_hbm, hardware["hbm_read"] * reach, hardware["hbm_write"] * reach),
+            "hbm": part(state.to_hbm, reads, writes),
             "l2": part(np.ones(len(state.to_hbm)), hardware["l2_read"]),
             "atomics": lanes * per_clock / hardware["atomic_rate"],
         }
@@ -380,12 +382,19 @@ def _interval(hardware: Hardware) -> float:
     return hardware["workgroup_launch"] * hardware["compute_units"] / hardware["xcds"]
 
 
-def _bound(busy: Mapping[str, float], causes: Mapping[str, float]) -> str:
+def _bound(busy: Mapping[str, float], causes: Mapping[str, float], basis: str) -> str:
+    """What bounds a launch.
+
+    A time that is from bytes is what one server needs and what the first data takes: the larger of
+    these two bounds it. Otherwise it is a server that is busy, or what waves do most.
+    """
     server = max(busy, key=lambda name: busy[name])
+    if basis == BYTES:
+        return server if busy[server] >= 0.5 else LATENCY
     if busy[server] >= SATURATED:
         return server
     groups = {
-        "memory latency": sum(causes[cause] for cause in MEMORY_WAITS),
+        LATENCY: sum(causes[cause] for cause in MEMORY_WAITS),
         "issue": causes["issue"],
         "matrix pipe": causes["mfma"],
         "LDS and scalar waits": causes["lgkmcnt"],

@@ -60,8 +60,6 @@ TAG = 1024
 """Makes one number of two register numbers: more than there are registers."""
 PIECE = 64
 """Bytes in which a trace counts what an access touches."""
-DWORDX2_BYTES = 512
-"""Bytes of a load of two dwords by all 64 lanes; the vector cache is slower with these."""
 
 # Fields of Slots.row: position in the work (-1 for an empty slot); number of the wave in its
 # workgroup; number of the workgroup; SIMD; priority and age for ties; when the wave could issue if
@@ -95,6 +93,7 @@ SOURCE = int(Column.SOURCE)
 SOURCE_END = int(Column.SOURCE_END)
 RESULT = int(Column.RESULT)
 RESULT_END = int(Column.RESULT_END)
+DWORDS = int(Column.DWORDS)
 BYTES = int(Field.BYTES)
 LANES = int(Field.LANES)
 SEGMENTS = int(Field.SEGMENTS)
@@ -565,7 +564,7 @@ def _settle(
         _complete(s.row, s.lgkm, LGKM_COUNT, slot, done)
     elif unit <= _VM_LAST:
         c.simd[simd, 2 if p.shared_port else 1] = time + hold
-        wide = unit <= _TO_LDS and work.access[access, BYTES] == DWORDX2_BYTES
+        wide = unit <= _TO_LDS and code.table[i, DWORDS] == 2
         done = _issue_vector_memory(c, p, work, access, unit, time, wide)
         _complete(s.row, s.vm, VM_COUNT, slot, done)
     if code.table[i, PRIORITY] >= 0:
@@ -674,7 +673,11 @@ def _before(s: Slots, code: Code, work: Work, one: int, other: int) -> bool:  # 
 
 @numba.njit(cache=True, nogil=True)
 def _drained(c: Shared, end: int) -> int:  # pragma: no cover - compiled
-    """When the last write has left the L2, too: a kernel ends with its output visible."""
+    """When the last write has left the L2 and the last atomic is done, too.
+
+    A kernel ends with its output visible.
+    """
+    end = max(end, int(np.ceil(c.server[2])))
     for k in range(2):
         _pay(c, k, end)
         end = max(end, int(np.ceil(max(c.server[k], float(end)) + c.server[OWED + k])))

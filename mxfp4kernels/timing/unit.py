@@ -187,19 +187,30 @@ def _rates(
     """Bytes per clock of this unit; TB/s over GHz is KB per clock."""
     active = memory.active[column]
     share = memory.boost * 1000 / clock / active
-    part = hbm_part(hardware, active)
+    written = hbm_part(hardware, active, written=True)
     port, stream = hardware["tcp_bandwidth"], hardware["cu_stream"] / clock
     return {
         "fabric": min(port, hardware["mall_read"] * share),
         "fabric_write": min(port, hardware["mall_write"] * share),
-        "hbm": min(stream, hardware["hbm_read"] * part * share),
-        "hbm_write": min(stream, hardware["hbm_write"] * part * share),
+        "hbm": min(stream, hardware["hbm_read"] * hbm_part(hardware, active) * share),
+        "hbm_write": min(stream, hardware["hbm_write"] * written * share),
     }
 
 
-def hbm_part(hardware: Hardware, active: int) -> float:
-    """The part of the HBM bandwidth that ``active`` compute units reach, at most 1."""
-    return min(1.0, hardware["hbm_square"] * active**2 + hardware["hbm_linear"] * active)
+def hbm_part(hardware: Hardware, active: int, *, written: bool = False) -> float:
+    """The part of the HBM bandwidth that ``active`` compute units reach, at most 1.
+
+    The law is a parabola; beyond its top and beyond all units of the device it is taken to stay
+    where it is, so that more units never reach less.
+
+    Args:
+        written: whether bytes are written; reads have another law.
+    """
+    square, linear = hardware["hbm_read_square"], hardware["hbm_read_linear"]
+    if written:
+        square, linear = hardware["hbm_write_square"], hardware["hbm_write_linear"]
+    units = min(active, hardware["compute_units"], -linear / (2 * square))
+    return min(1.0, square * units**2 + linear * units)
 
 
 def simulate(

@@ -41,6 +41,18 @@ def test_the_l2s_peak_is_the_ports_of_their_units() -> None:
     assert hardware["l2_read"] < ports
 
 
+def test_ranges_of_writes_are_those_of_reads_by_ratio() -> None:
+    """No source gives them; the notes of both say so."""
+    hardware = read_hardware()
+    read, write = hardware.constant("hbm_read"), hardware.constant("hbm_write")
+    assert write.low / write.value == pytest.approx(read.low / read.value, abs=1e-3)
+    assert write.high / write.value == pytest.approx(read.high / read.value, abs=1e-3)
+    read, write = hardware.constant("mall_read"), hardware.constant("mall_write")
+    assert write.high / write.value == pytest.approx(read.high / read.value, rel=0.01)
+    for name in ("hbm_write", "mall_write"):
+        assert "derived" in hardware.constant(name).note
+
+
 @pytest.mark.parametrize(
     ("constant", "value", "column_clocks"),
     [("mfma_result_wait", 4, 36), ("mfma_result_wait", 5, 40)],

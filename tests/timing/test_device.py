@@ -13,6 +13,7 @@ from mxfp4kernels.timing.device import Kernel, clock_of, estimate, load_of
 from mxfp4kernels.timing.engine import Cause
 from mxfp4kernels.timing.timeline import binned, page, segments_of
 from mxfp4kernels.timing.traffic import HBM, L2, MALL, A, B, Tiles, Traffic, traffic_of
+from mxfp4kernels.timing.unit import hbm_part
 
 from .micro import micro
 
@@ -70,6 +71,19 @@ def test_load_of_a_launch() -> None:
     assert load_of(120, hardware).active == 120
     more = load_of(256 * 3 + 8, hardware)
     assert (more.most, more.heavy, more.active) == (4, 8, 256)
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_more_units_never_reach_less_of_the_hbm(written: bool) -> None:
+    parts = [hbm_part(HARDWARE, units, written=written) for units in range(1, 1025)]
+    assert parts == sorted(parts)
+    assert parts[255] == parts[-1] == pytest.approx(1.0)
+
+
+def test_reads_and_writes_have_their_own_laws() -> None:
+    """Origami's parabolas at 64 units, in numbers."""
+    assert hbm_part(HARDWARE, 64) == pytest.approx(0.4912, abs=1e-4)
+    assert hbm_part(HARDWARE, 64, written=True) == pytest.approx(0.6154, abs=1e-4)
 
 
 def test_the_clock_falls_with_matrix_duty_and_never_exceeds_its_maximum() -> None:

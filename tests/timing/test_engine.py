@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mxfp4kernels.timing.code import Column, Unit, lower
 from mxfp4kernels.timing.constants import ConstantError, read_hardware
 from mxfp4kernels.timing.engine import Cause
 from mxfp4kernels.timing.unit import MemoryState
@@ -167,6 +168,34 @@ def test_more_active_units_never_give_one_more_bandwidth() -> None:
         for active in (8, 64, 128, 256)
     ]
     assert clocks == sorted(clocks)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "lanes", "clocks"),
+    [("dwordx2", 64, 16), ("dwordx4", 64, 16), ("dwordx4", 32, 8), ("dwordx2", 32, 16)],
+)
+def test_a_load_is_as_wide_as_its_opcode_says(opcode: str, lanes: int, clocks: int) -> None:
+    """Half a wave of four dwords a lane moves the bytes of a whole one of two, and is faster.
+
+    Eight loads keep the vector cache busy; the last one's data shows for how long each.
+    """
+    width = int(opcode[-1])
+    loads = "".join(
+        f"global_load_{opcode} v[{8 + 4 * k}:{7 + 4 * k + width}], v1, s[4:5]\n" for k in range(8)
+    )
+    body = (
+        "s_load_dwordx2 s[4:5], s[0:1], 0x0\n"
+        f"v_lshlrev_b32 v1, {2 + width // 2}, v0\ns_waitcnt lgkmcnt(0)\n"
+        f"s_mov_b64 exec, {'-1' if lanes == 64 else '0xffffffff'}\n{loads}"
+        "s_waitcnt vmcnt(0)\ns_barrier\n"
+    )
+    made = micro(body, data={"w1": 4096})
+    hardware = read_hardware()
+    table = lower(made.program, hardware).table
+    assert set(table[table[:, Column.UNIT] == Unit.LOAD, Column.DWORDS]) == {width}
+    run = made.run()
+    first, done = made.issued(run, "global_load")[0], made.issued(run, "s_barrier")[0]
+    assert done - first == pytest.approx(8 * clocks + hardware["l2_latency"], abs=12)
 
 
 def test_a_constant_outside_its_range_is_refused() -> None:

@@ -163,4 +163,4 @@ def test_fractions_out_of_order_are_refused() -> None:
     with pytest.raises(
         ValueError, match=r"0 <= to_hbm <= beyond_l2 <= 1 must hold, got 1\.0 and 0\.5"
     ):
-        report.foreign_unit(prepared(foreign_names()[0]), beyond_l2=0.5)
+        report.foreign_unit(prepared(foreign_names()[0]), beyond_l2=0.5, to_hbm=1.0)

@@ -18,6 +18,7 @@ from mxfp4kernels.files import REPOSITORY, read_csv
 from mxfp4kernels.flags import NONE, acting
 from mxfp4kernels.modelled import study, tasks, timeline
 from mxfp4kernels.modelled.tasks import FAMILY_A, FAMILY_B, Outcome, Task, ends
+from mxfp4kernels.modelled.validation import CLAIMS
 from mxfp4kernels.shapes import dispatch, find_variant
 
 VARIANT = find_variant("gemm2", "bm16_atomic_nt")
@@ -54,6 +55,31 @@ def test_the_band_is_the_root_of_the_summed_squares_on_each_side() -> None:
     low, high = ends({"a": (0.03, -0.01), "b": (-0.04, 0.04), "c": (0.0, 0.0)})
     assert low == pytest.approx(-((0.01**2 + 0.04**2) ** 0.5))
     assert high == pytest.approx(0.05)
+
+
+def test_a_claims_band_moves_both_times_at_once() -> None:
+    """A constant that makes both forms longer alike changes nothing between them."""
+    moved = {
+        "none": {"both": (-0.1, 0.1), "first": (0.0, 0.01)},
+        "bare_pointer_abi+unsigned_divrem": {"both": (-0.1, 0.1), "first": (0.0, 0.0)},
+    }
+    made = replace(outcome(), moved=moved)
+    low, high = made.change_band("none", "bare_pointer_abi+unsigned_divrem")
+    assert low == pytest.approx(1 / 1.01 - 1)
+    assert high == 0
+    causes = [{"flags": flags, "cause": "fixed", "us": 1.0} for flags in moved]
+    forms = replace(made, causes=causes).comparison(*moved)
+    assert (forms.before.us, forms.after.us, forms.after.bound) == (11.0, 10.0, "hbm")
+    assert forms.change == pytest.approx(100 * (10 / 11 - 1))
+
+
+def test_every_claim_has_both_its_forms_among_the_tasks() -> None:
+    settings = {(one.variant, one.tokens): one.settings for one in tasks.claim_tasks()}
+    assert all(one.every for one in tasks.claim_tasks())
+    for claim in CLAIMS:
+        for variant, tokens in claim.cases:
+            assert acting(variant, claim.before) in settings[variant, tokens]
+            assert acting(variant, claim.after) in settings[variant, tokens]
 
 
 def test_tables_name_what_was_written_and_come_out_the_same(

@@ -9,8 +9,25 @@ from mxfp4kernels.files import read_csv
 from mxfp4kernels.flags import NONE, acting, label, study_settings
 from mxfp4kernels.modelled import validation as held
 from mxfp4kernels.modelled.launches import Launch, Modeller
-from mxfp4kernels.modelled.study import CAUSES, CLAIM_TABLE, CURVE, GAINS, UNMAPPED, VALIDATION
-from mxfp4kernels.modelled.tasks import FAMILY_A, FAMILY_B, LOSSY, LOSSY_TOKENS, STUDIES, TOKENS
+from mxfp4kernels.modelled.study import (
+    CAUSES,
+    CLAIM_TABLE,
+    CURVE,
+    GAINS,
+    SENSITIVITY,
+    UNMAPPED,
+    VALIDATION,
+)
+from mxfp4kernels.modelled.tasks import (
+    FAMILY_A,
+    FAMILY_B,
+    LOSSY,
+    LOSSY_TOKENS,
+    MAIN_CONSTANTS,
+    MATTERS,
+    STUDIES,
+    TOKENS,
+)
 from mxfp4kernels.quoted import DOCS, markdown
 from mxfp4kernels.shapes import KERNELS, REFERENCE_SHAPE, dispatch, find_variant
 from mxfp4kernels.timing.constants import read_hardware
@@ -68,6 +85,18 @@ def test_bands_hold_their_times_and_every_row_says_modelled(curve: list[Row]) ->
     for row in curve:
         assert 0 < float(row["low"]) <= float(row["us"]) <= float(row["high"])
         assert row["kind"] == "modelled"
+
+
+def test_every_constant_that_matters_is_moved_at_every_m() -> None:
+    """Else a band is narrower at one M than at the next for no reason of the kernel's."""
+    rows = read_csv(SENSITIVITY)
+    moving = {
+        row["constant"]
+        for row in rows
+        if max(abs(float(row[end])) for end in ("at_low_pct", "at_high_pct")) >= MATTERS
+    }
+    assert {"hbm_write", "lds_latency"} <= moving <= set(MAIN_CONSTANTS)
+    assert set(MAIN_CONSTANTS) <= {one.name for one in read_hardware().ranged}
 
 
 def test_causes_add_up_to_the_time(curve: list[Row]) -> None:
@@ -144,6 +173,36 @@ def test_verdicts_of_the_claims_follow_from_their_numbers() -> None:
         recomputed = 100 * (float(row["after_us"]) / float(row["before_us"]) - 1)
         assert change == pytest.approx(recomputed, abs=0.02)
         assert row["verdict"] == held.verdict_of(low, high, change)
+        if "mechanism" in row:
+            assert float(row["low"]) <= change <= float(row["high"])
+            assert row["mechanism"].startswith("bound by ")
+            assert row["bound"] in row["mechanism"].split(";")[0]
+
+
+def form(us: float, bound: str, issue: float, vmcnt: float) -> held.Form:
+    return held.Form(us, 1.0, bound, {"issue": issue, "vmcnt": vmcnt, "fixed": us - issue - vmcnt})
+
+
+def test_the_mechanism_says_what_bounds_and_which_causes_move() -> None:
+    forms = held.Comparison(form(10, "fabric", 4, 3), form(10, "fabric", 3, 4), (-0.01, 0.02))
+    assert held.mechanism_of(forms) == (
+        "bound by fabric in both forms; issue falls by 25 % (4.00 to 3.00 us); "
+        "vmcnt rises by 33 % (3.00 to 4.00 us)"
+    )
+    assert forms.change == 0
+    assert forms.ends == pytest.approx((-1, 2))
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (form(9, "hbm", 3, 3), "bound by issue, then hbm; issue falls by 25 % (4.00 to 3.00 us)"),
+        (form(10, "issue", 4, 3), "bound by issue in both forms; no cause changes by 0.01 us"),
+    ],
+)
+def test_a_mechanism_names_only_what_moves(after: held.Form, said: str) -> None:
+    forms = held.Comparison(form(10, "issue", 4, 3), after, (0.0, 0.0))
+    assert held.mechanism_of(forms) == said
 
 
 @pytest.mark.parametrize(
