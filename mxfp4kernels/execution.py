@@ -6,6 +6,7 @@ A target is a variant with a seeded problem, or a ``.s`` file with a description
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -178,6 +179,19 @@ def hazard_rows(report: Report) -> list[Row]:
     ]
 
 
+def alike(rows: Sequence[Row]) -> list[Row]:
+    """One row for those that differ in lines and registers alone: the first, and how many they are.
+
+    Args:
+        rows: of :func:`hazard_rows`.
+    """
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        opcodes = (str(row[side]).partition(" ")[0] for side in ("first", "second"))
+        found.setdefault((row["kind"], row["missing"], *opcodes), []).append(row)
+    return [{"kind": few[0]["kind"], "pairs": len(few), **few[0]} for few in found.values()]
+
+
 def needless_rows(report: Report) -> list[Row]:
     """Waits and barriers that can be dropped, one at a time, without a hazard."""
     return [
@@ -202,7 +216,7 @@ def verdict(report: Report) -> str:
         found.append(f"{len(report.undefined)} reads of what nothing has written")
     buffers = sorted({one.buffer for one in report.differences if not one.atomic})
     if buffers:
-        found.append(f"the order of waves shows in {', '.join(buffers)}")
+        found.append(f"what {', '.join(buffers)} holds depends on the order of the waves")
     return "; ".join(found) + _early_end(report)
 
 

@@ -29,7 +29,7 @@ from .options import (
     parse_seed,
     refuse,
 )
-from .output import emit, shown
+from .output import emit, print_json, print_table, shown
 
 if TYPE_CHECKING:
     from .. import execution
@@ -139,8 +139,13 @@ def sanitize_verb(arguments: argparse.Namespace) -> int:
     from .. import execution
 
     report = _target(arguments).sanitize()
-    emit(execution.hazard_rows(report), arguments.json)
-    if not arguments.json:
+    rows = execution.hazard_rows(report)
+    if arguments.json:
+        print_json(rows)
+    else:
+        print_table(execution.alike(rows))
+        if rows:
+            print("\none row for pairs that differ in lines and registers alone; --json has all")
         print(execution.verdict(report))
     return OK if report.clean else FAILED
 

@@ -60,6 +60,9 @@ def test_sanitize_names_both_instructions_and_the_safe_form_is_clean(
     assert code == cli.FAILED
     assert {row["kind"] for row in rows} == {"lds"}
     assert all(row["first_line"] and row["second_line"] and row["missing"] for row in rows)
+    _, out, _ = run(capsys, "sanitize", "gemm1/bm128", *LOOPING)
+    pairs = [int(number) for number in re.findall(r"^lds +(\d+)", out, re.M)]
+    assert sum(pairs) == len(rows) > len(pairs)
     code, out, _ = run(capsys, "sanitize", "gemm1/bm128", *LOOPING, "--flags", "safe")
     assert code == cli.OK
     assert out == "clean: no hazard, the same bytes in all of 9 orders of waves\n"
