@@ -62,6 +62,7 @@ numerics: $(INSTALLED)
 timing: $(INSTALLED)
 	$(BIN)/python -m mxfp4kernels.modelled.study
 	$(BIN)/python -m mxfp4kernels.modelled.timeline
+	$(BIN)/python -m mxfp4kernels.quoted
 	$(BIN)/python -m mxfp4kernels.plots
 	$(BIN)/python -m mxfp4kernels.notebooks
 

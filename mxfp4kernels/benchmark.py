@@ -28,17 +28,17 @@ from .cost import Run, write_costs
 Step = tuple[str, ...]
 
 DRAWING: tuple[Step, ...] = (("mxfp4kernels.plots",), ("mxfp4kernels.notebooks",))
+QUOTING: tuple[Step, ...] = (("mxfp4kernels.quoted",), *DRAWING)
 TARGETS: Mapping[str, tuple[Step, ...]] = {
     "ablation": (
         ("mxfp4kernels", "ablate", "--quiet"),
         ("mxfp4kernels.ablation.excerpts",),
         ("mxfp4kernels.ablation.nops",),
         ("mxfp4kernels.ablation.tile_loop",),
-        ("mxfp4kernels.quoted",),
-        *DRAWING,
+        *QUOTING,
     ),
     "numerics": (("mxfp4kernels", "study", "--quiet"), *DRAWING),
-    "timing": (("mxfp4kernels.modelled.study",), ("mxfp4kernels.modelled.timeline",), *DRAWING),
+    "timing": (("mxfp4kernels.modelled.study",), ("mxfp4kernels.modelled.timeline",), *QUOTING),
 }
 """The modules that each make target runs."""
 

@@ -429,6 +429,15 @@ def safe_table(data: Data) -> str:
     return markdown(("variant", "all but MFMA", "by class", "waves per SIMD"), rows)
 
 
+def model_errors_table(data: Data) -> str:
+    """Absolute errors of the modelled times against the published ones."""
+    rows = [
+        (one.rows, f"{one.median:.1f} %", f"{one.worst:.1f} %", one.number)
+        for one in error_lines(data.validation)
+    ]
+    return markdown(("rows", "median", "worst", "number"), rows)
+
+
 TABLES: Mapping[str, Callable[[Data], str]] = {
     "flags": flags_table,
     "abi": abi_table,
@@ -446,6 +455,7 @@ TABLES: Mapping[str, Callable[[Data], str]] = {
     "parity_all": parity_table("all"),
     "regions": region_table,
     "safe": safe_table,
+    "model_errors": model_errors_table,
 }
 """The tables that a document can ask for."""
 

@@ -210,5 +210,5 @@ def test_make_runs_both_then_draws_then_runs_the_notebooks() -> None:
         ["make", "-n", "timing"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     ).stdout
     modules = [line.split()[-1] for line in shown.splitlines() if " -m mxfp4kernels." in line]
-    names = ("modelled.study", "modelled.timeline", "plots", "notebooks")
+    names = ("modelled.study", "modelled.timeline", "quoted", "plots", "notebooks")
     assert modules == [f"mxfp4kernels.{name}" for name in names]
