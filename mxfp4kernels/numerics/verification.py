@@ -90,6 +90,12 @@ def all_workgroups(problem: Problem) -> tuple[int, ...]:
     return tuple(range(problem.workgroups))
 
 
+def emptiest_block(problem: Problem) -> int:
+    """The block of rows with the most padding."""
+    padding = (problem.sorting.m_indices == problem.tokens).reshape(problem.sorting.blocks, -1)
+    return int(padding.sum(dim=1).argmax())
+
+
 def sampled_workgroups(problem: Problem, extra: int = 2) -> tuple[int, ...]:
     """A few workgroups: of the first, the last, the emptiest and ``extra`` random row blocks.
 
@@ -100,10 +106,8 @@ def sampled_workgroups(problem: Problem, extra: int = 2) -> tuple[int, ...]:
     tiles = problem.sorting.blocks * problem.n_blocks
     if problem.variant.persistent and problem.workgroups < tiles:
         return (0, problem.workgroups // 2, problem.workgroups - 1)
-    padding = (problem.sorting.m_indices == problem.tokens).reshape(problem.sorting.blocks, -1)
-    emptiest = int(padding.sum(dim=1).argmax())
     rng = np.random.default_rng(problem.seed)
-    picked = {0, problem.sorting.blocks - 1, emptiest}
+    picked = {0, problem.sorting.blocks - 1, emptiest_block(problem)}
     picked |= {int(block) for block in rng.integers(0, problem.sorting.blocks, extra)}
     ends = (0, problem.n_blocks - 1)
     chosen = {block * problem.n_blocks + n_block for block in picked for n_block in ends}

@@ -9,7 +9,12 @@ from ..emulator import LOCKSTEP, Hazard, Need, Report, sanitize
 from ..numerics.emulation import EmulatedLaunch
 from ..numerics.layer import verify_layer
 from ..numerics.problem import WORKGROUP, Problem
-from ..numerics.verification import Result, Verification, sampled_workgroups
+from ..numerics.verification import (
+    Result,
+    Verification,
+    emptiest_block,
+    sampled_workgroups,
+)
 from .cases import Case
 from .errors import histogram
 
@@ -94,7 +99,7 @@ class InconsistentReport(RuntimeError):
 
 
 def _sanitized(verification: Verification, case: Case, text: str) -> Report:
-    """The report on the first and the last workgroup with tiles, and on one past them."""
+    """The report on a few workgroups, see :func:`_judged`."""
     problem = verification.problem
     for argument in verification.arguments:
         argument.reset()
@@ -117,12 +122,15 @@ def _sanitized(verification: Verification, case: Case, text: str) -> Report:
 
 
 def _judged(verification: Verification) -> list[int]:
+    """The first and the last workgroup with tiles, one of the emptiest block, and one past them."""
     problem = verification.problem
     busy = [group for group in verification.workgroups if problem.tiles_of(group)]
     idle = [group for group in verification.workgroups if not problem.tiles_of(group)]
     if problem.variant.persistent and len(problem.tiles_of(busy[0])) > 1:
         return busy[:1]  # it makes several tiles, which is what is to be seen
-    return sorted({busy[0], busy[-1], *idle[-1:]})
+    emptiest = emptiest_block(problem) * problem.n_blocks
+    assert emptiest in busy, "all samples hold it"
+    return sorted({busy[0], busy[-1], emptiest, *idle[-1:]})
 
 
 def describe_hazard(hazard: Hazard) -> dict[str, Any]:

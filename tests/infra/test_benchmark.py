@@ -66,7 +66,7 @@ def test_costs_are_sums_over_a_target() -> None:
     found = {one.name: one.value for one in benchmark.costs(RUNS, 30.0)}
     assert found["ablation, empty cache"] == pytest.approx(25.04)
     assert found["ablation, full cache"] == 1.5
-    assert found["peak memory, all processes"] == 1.0
+    assert found["ablation, peak memory of all processes"] == 1.0
 
 
 def test_records_are_read_back(tmp_path: Path) -> None:
