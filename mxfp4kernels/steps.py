@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .files import REPOSITORY
@@ -29,6 +30,19 @@ def run_step(work: Callable[[], Iterable[Path]], *errors: type[Exception]) -> in
         print(error, file=sys.stderr)
         return FAILED
     return OK
+
+
+def plain_step(
+    argv: Sequence[str] | None,
+    module: str,
+    description: str | None,
+    work: Callable[[], Iterable[Path]],
+    *errors: type[Exception],
+) -> int:
+    """:func:`run_step` for a module whose command has no options but ``--help``."""
+    prog = f"python -m mxfp4kernels.{module}"
+    argparse.ArgumentParser(prog=prog, description=description).parse_args(argv)
+    return run_step(work, *errors)
 
 
 def _from_here(path: Path) -> Path:

@@ -7,7 +7,6 @@ when registers and schedule move. Reading needs neither FlyDSL nor torch.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from ..files import DATA, read_csv, write_csv
 from ..flags import ALL, NONE, FlagSet, join
 from ..isa import Instruction, Region, find_regions
 from ..shapes import REFERENCE_SHAPE, find_variant
-from ..steps import run_step
+from ..steps import plain_step
 
 EXCERPTS = DATA / "isa" / "excerpts.csv"
 COLUMNS = (
@@ -386,11 +385,8 @@ def _excerpt(name: str, rows: Sequence[Mapping[str, str]]) -> Excerpt:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Cut all excerpts; returns an exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mxfp4kernels.ablation.excerpts", description=__doc__
-    )
-    parser.parse_args(argv)
-    return run_step(_write, CacheError, CompileError, MissingComponent, ExcerptError)
+    errors = (CacheError, CompileError, MissingComponent, ExcerptError)
+    return plain_step(argv, "ablation.excerpts", __doc__, _write, *errors)
 
 
 def _write() -> Iterable[Path]:

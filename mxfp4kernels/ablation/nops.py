@@ -7,7 +7,6 @@ and from what wrote its operands last. Reading the table needs neither FlyDSL no
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from ..files import DATA, read_csv, write_csv
 from ..flags import ALL, NONE, join
 from ..isa import Instruction, InstructionClass, Program, base_opcode, class_of, vector_access
 from ..shapes import REFERENCE_SHAPE, VARIANTS
-from ..steps import run_step
+from ..steps import plain_step
 
 NOPS = DATA / "isa" / "nops.csv"
 COLUMNS = ("kernel", "variant", "shape", "flags", "llvm", "cause", "nops", "isa_sha256")
@@ -126,11 +125,8 @@ def read_nops(path: Path = NOPS) -> dict[tuple[str, str, str], dict[str, int]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the table for ``none`` and ``all``; returns an exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mxfp4kernels.ablation.nops", description=__doc__
-    )
-    parser.parse_args(argv)
-    return run_step(_write, CacheError, CompileError, MissingComponent)
+    errors = (CacheError, CompileError, MissingComponent)
+    return plain_step(argv, "ablation.nops", __doc__, _write, *errors)
 
 
 def _write() -> Iterable[Path]:

@@ -7,7 +7,6 @@ too. Reading needs neither FlyDSL nor torch.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from ..files import DATA, read_csv, write_csv
 from ..flags import ALL, NONE, join
 from ..isa import count_program
 from ..shapes import REFERENCE_SHAPE, VARIANTS
-from ..steps import run_step
+from ..steps import plain_step
 from .counts import CLASSES
 from .published import CLASS_COLUMNS, REFERENCE, SALU_AND_OTHER, SETS
 
@@ -99,11 +98,8 @@ def read_published(path: Path = REFERENCE) -> dict[tuple[str, str], dict[str, in
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the table; returns an exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mxfp4kernels.ablation.tile_loop", description=__doc__
-    )
-    parser.parse_args(argv)
-    return run_step(_write, CacheError, CompileError, MissingComponent)
+    errors = (CacheError, CompileError, MissingComponent)
+    return plain_step(argv, "ablation.tile_loop", __doc__, _write, *errors)
 
 
 def _write() -> Iterable[Path]:

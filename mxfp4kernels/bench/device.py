@@ -27,6 +27,14 @@ class NoDevice(RuntimeError):
     """There is no device that can be used, or no torch that can drive it."""
 
 
+class RoundFailed(RuntimeError):
+    """A measuring process that failed; ``details`` is its traceback or what it wrote."""
+
+    def __init__(self, message: str, details: str) -> None:
+        super().__init__(message)
+        self.details = details
+
+
 @dataclass(frozen=True)
 class DeviceInfo:
     """What a device is and what drives it; everything here goes into every row.

@@ -14,14 +14,13 @@ from ..files import write_csv
 from .cases import Case
 from .columns import NAMES
 from .contents import END, RecordError, check_record, key_of, sort_records
-from .device import Device
+from .device import Device, RoundFailed
 from .journal import Journal, Record, open_journal
 from .plan import Plan
 from .procedure import Procedure
 from .records import CaseRecords, RunRecords, identities, identity
 from .rounds import CaseRun, Workload
 from .rows import rows
-from .worker import RoundFailed
 
 LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.tmp")
 """Names of files that :mod:`mxfp4kernels.files` is about to put in the place of others."""

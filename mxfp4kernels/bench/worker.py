@@ -17,18 +17,10 @@ from typing import Any
 from ..cache import Cache
 from ..workers import Worker, WorkerError
 from .cases import Case
-from .device import NoDevice
+from .device import NoDevice, RoundFailed
 from .procedure import Procedure
 
 MODULE = "mxfp4kernels.bench.worker"
-
-
-class RoundFailed(RuntimeError):
-    """A measuring process that failed; ``details`` is its traceback or what it wrote."""
-
-    def __init__(self, message: str, details: str) -> None:
-        super().__init__(message)
-        self.details = details
 
 
 class FreshProcesses:

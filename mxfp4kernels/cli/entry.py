@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ablation import counts
-from ..bench.device import NoDevice
-from ..bench.worker import RoundFailed
+from ..bench.device import NoDevice, RoundFailed
 from ..cache import CacheError
 from ..compiler import CompileError, MissingComponent
 from ..study.runner import StudyError

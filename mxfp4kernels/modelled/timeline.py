@@ -6,7 +6,6 @@ in the merged form: a few tiles of a persistent workgroup.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ with needed(__name__):
 from ..cache import CacheError
 from ..compiler import CompileError, MissingComponent
 from ..shapes import REFERENCE_SHAPE, find_variant
-from ..steps import run_step
+from ..steps import plain_step
 from ..timing.timeline import binned, segments_of
 
 TIMELINE = DATA / "timing" / "timeline.csv"
@@ -51,11 +50,8 @@ def timeline_rows(modeller: Modeller, flags: FlagSet) -> list[dict[str, object]]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the table; returns an exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mxfp4kernels.modelled.timeline", description=__doc__
-    )
-    parser.parse_args(argv)
-    return run_step(_write, CacheError, CompileError, MissingComponent)
+    errors = (CacheError, CompileError, MissingComponent)
+    return plain_step(argv, "modelled.timeline", __doc__, _write, *errors)
 
 
 def _write() -> Iterator[Path]:

@@ -15,12 +15,12 @@ import pytest
 from test_session import Simulated, plan_of
 
 from mxfp4kernels.bench.columns import NAMES
+from mxfp4kernels.bench.device import RoundFailed
 from mxfp4kernels.bench.fake import Conditions
 from mxfp4kernels.bench.journal import SEAL, JournalError, _sealed, read_journal
 from mxfp4kernels.bench.procedure import Procedure
 from mxfp4kernels.bench.records import identity
 from mxfp4kernels.bench.session import measure
-from mxfp4kernels.bench.worker import RoundFailed
 from mxfp4kernels.files import read_csv
 
 PLAN = plan_of(4, 8, procedure=Procedure(rounds=6, passes=1))

@@ -19,7 +19,7 @@ from mxfp4kernels.bench import torch_device
 from mxfp4kernels.bench.baselines import PARAMETERS, Absent, bind, parse_baseline, version_of
 from mxfp4kernels.bench.cases import Setting, build_cases
 from mxfp4kernels.bench.columns import NAMES
-from mxfp4kernels.bench.device import NoDevice, Replay, Sensors
+from mxfp4kernels.bench.device import NoDevice, Replay, RoundFailed, Sensors
 from mxfp4kernels.bench.environment import commit, environment
 from mxfp4kernels.bench.fake import INFO
 from mxfp4kernels.bench.journal import read_journal
@@ -28,7 +28,7 @@ from mxfp4kernels.bench.plan import Plan
 from mxfp4kernels.bench.procedure import Procedure
 from mxfp4kernels.bench.session import measure
 from mxfp4kernels.bench.simulation import CASE
-from mxfp4kernels.bench.worker import FreshProcesses, RoundFailed
+from mxfp4kernels.bench.worker import FreshProcesses
 from mxfp4kernels.compiler import Compiler
 from mxfp4kernels.files import read_csv
 from mxfp4kernels.hip import emulated_device
